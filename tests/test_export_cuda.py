@@ -55,12 +55,14 @@ TEMPLATE = """template <typename T> __global__ void filled(T* out, double by, co
 // workload: filled<float><<<1, dim3(8), 64>>>(out=out(n), by=-0.25, order=randperm(n, dtype=int32), n=33)
 """
 STRUCTURE = """struct Rows { int first, last; };
-struct Params { Rows rows; float by[2]; const float* x; bool doubled = false; };
-__global__ void scaled(const Params p, double more, float* y) {
+struct Params { Rows rows; float by[2]; const float* x; float4 v; bool doubled = false; };
+namespace {
+__global__ void scaled(const Params p, double n, float* y) {
   int i = p.rows.first + threadIdx.x;
-  if (i < p.rows.last) y[i] = (p.doubled ? 2 : 1) * p.by[0] * p.x[i] + p.by[1] + more;
+  if (i < p.rows.last) y[i] = (p.doubled ? 2 : 1) * p.by[0] * p.x[i] + p.by[1] + n + p.v.y;
 }
-// workload: scaled<<<1, 64>>>(p=struct(rows=struct(first=1, last=40), by=(0.5, -1.0), x=randn(last)), more=0.25, y=out(last))
+}
+// workload: scaled<<<1, 64>>>(p=struct(rows=struct(first=1, last=n), by=(2, -1), x=randn(n), v=(0, 2, inf, 0)), n=9, y=out(n))
 """
 
 
@@ -81,7 +83,7 @@ def run(script: str | Refusal, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("saxpy", SAXPY, "#define N_THREADS 64", "#include <math.h>\n#define N_THREADS 32"),
         ("turned", SOLVE, "#define TILE 16", "#define TILE 8"),
         ("filled", TEMPLATE, "sums[threadIdx.x] * i", "i * sums[threadIdx.x]"),
-        ("scaled", STRUCTURE, "p.by[1] + more", "more + p.by[1]"),
+        ("scaled", STRUCTURE, "p.by[1] + n", "n + p.by[1]"),
     ],
 )
 def test_it_compares_both_texts(
@@ -104,7 +106,7 @@ def test_it_compares_both_texts(
         ("saxpy", SAXPY, "y[i] = a * x[i]", "y[i] = 1.01f * a * x[i]"),
         ("turned", SOLVE, "tile[threadIdx.x][threadIdx.y];", "mine ? tile[threadIdx.x][threadIdx.y] : half(0.0f);"),
         ("filled", TEMPLATE, "i < n; i +=", "i < n - 1; i +="),
-        ("scaled", STRUCTURE, "p.by[1] + more", "p.by[1]"),
+        ("scaled", STRUCTURE, "p.by[1] + n", "p.by[1]"),
     ],
 )
 def test_a_wrong_candidate_is_told(

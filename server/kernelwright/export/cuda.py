@@ -6,12 +6,13 @@ nvcc alone builds it. Headers of the texts move above the namespaces, and macros
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 
 from kernelwright import words
 from kernelwright.languages.cuda import SUPPORT
-from kernelwright.source.cpp import Function, Kind, Parameter, Token, functions_of, tokens_of
+from kernelwright.source.cpp import Field, Function, Kind, Parameter, Token, functions_of, structures_of, tokens_of
+from kernelwright.source.cpp.structures import paths
 from kernelwright.source.workload import evaluate
 from kernelwright.values import Call, Outcome, Refusal, Step, TensorSpec, Workload, WorkloadSource
 from kernelwright.values.plain import plain
@@ -25,6 +26,7 @@ _WIDTH = 110
 _INCLUDE = re.compile(r"#[ \t]*include[ \t]*(<[^>\n]+>|\"[^\"\n]+\")")
 _DEFINE = re.compile(r"#[ \t]*define[ \t]+(\w+)")
 _CONDITION = re.compile(r"#[ \t]*(if|endif)")
+_NOT_FINITE = {"nan": "NAN", "inf": "INFINITY", "-inf": "-INFINITY"}
 _TYPES = {
     "float32": "float",
     "float64": "double",
@@ -109,13 +111,13 @@ class _Part:
         macros = dict.fromkeys(found[1] for one in tokens if (found := _DEFINE.match(one.text)) and _directive(one))
         lines = "\n".join(line.rstrip() for line in _inside(text, tokens).split("\n"))
         body = re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
-        scope = "::".join((*self.entry.scope, call.entry))
+        scope = "::".join((*filter(None, self.entry.scope), call.entry))
         self.lines = [
             f"namespace {name} {{",
             "",
             body,
             "",
-            *_runner(call, self.entry, scope),
+            *_runner(call, self.entry, scope, structures_of(text)),
             "",
             f"}}  // namespace {name}",
             *(f"#undef {one}" for one in macros),
@@ -186,12 +188,13 @@ def _values(call: Call, entry: Function) -> list[object]:
     return [given.get(one.name, one) for one in entry.parameters]
 
 
-def _runner(call: Call, entry: Function, scope: str) -> list[str]:
+def _runner(call: Call, entry: Function, scope: str, structures: Mapping[str, Sequence[Field]]) -> list[str]:
     """`run_workload`, which makes the call of the line on tensors in memory of the device and answers with its number."""
     given, made, number = list[str](), list[str](), 0
     for parameter, value in zip(entry.parameters, _values(call, entry), strict=True):
         if isinstance(value, dict):
-            made += _structure(parameter, value, number)
+            arrays = {path for path, one in paths(structures, parameter.type) if one.is_array}
+            made += _structure(parameter, value, number, arrays)
             given.append(f"given_{parameter.name}")
         else:
             given.append(_argument(parameter, value, number, known=not entry.template))
@@ -199,10 +202,9 @@ def _runner(call: Call, entry: Function, scope: str) -> list[str]:
     unused = "" if number else "  (void)tensors;"
     called = f"{scope}{f'<{call.template}>' if call.template else ''}"
     if call.grid is None or call.block is None:
-        returns = entry.returns.split()
-        answer = "  return 0;" if returns == ["void"] else None
         whole = f"{called}({', '.join(given)})"
-        body = [f"  {whole};", answer] if answer else [f"  return reproduce::number({whole});"]
+        is_void = entry.returns == "void"
+        body = [f"  {whole};", "  return 0;"] if is_void else [f"  return reproduce::number({whole});"]
     else:
         place = f"dim3({_dims(call.grid)}), dim3({_dims(call.block)}), {call.shared}"
         limit = f"  cudaFuncSetAttribute({called}, cudaFuncAttributeMaxDynamicSharedMemorySize, {call.shared});"
@@ -210,8 +212,8 @@ def _runner(call: Call, entry: Function, scope: str) -> list[str]:
     return ["inline double run_workload(void** tensors) {", *([unused] if unused else []), *made, *body, "}"]
 
 
-def _structure(parameter: Parameter, value: Mapping[str, object], number: int) -> list[str]:
-    """Statements that make a structure whose first tensor has that number."""
+def _structure(parameter: Parameter, value: Mapping[str, object], number: int, arrays: Collection[str]) -> list[str]:
+    """Statements that make a structure whose first tensor has that number. `arrays`: which of its fields are some."""
     made = f"given_{parameter.name}"
     lines = [f"  {' '.join(word for word in parameter.type.split() if word not in ('const', '&'))} {made}{{}};"]
     waiting = [(f"{made}.{name}", one) for name, one in value.items()]
@@ -219,7 +221,7 @@ def _structure(parameter: Parameter, value: Mapping[str, object], number: int) -
         path, one = waiting.pop(0)
         if isinstance(one, dict):
             waiting = [*((f"{path}.{name}", inner) for name, inner in one.items()), *waiting]
-        elif isinstance(one, tuple | list):
+        elif isinstance(one, tuple | list) and path.removeprefix(f"{made}.") in arrays:
             waiting = [*((f"{path}[{at}]", inner) for at, inner in enumerate(one)), *waiting]
         else:
             lines.append(f"  {path} = {_argument(Parameter(path, f'decltype({path})'), one, number, known=True)};")
@@ -253,13 +255,10 @@ def _argument(parameter: Parameter, value: object, number: int, *, known: bool) 
         case int():
             return f"{value}LL" if abs(value) >= 1 << 31 else str(value)
         case float():
-            return (
-                str(value)
-                if value - value == 0
-                else ("NAN" if value != value else "-INFINITY" if value < 0 else "INFINITY")
-            )
+            return repr(value) if math.isfinite(value) else _NOT_FINITE[str(value)]
         case tuple() | list() if known and all(isinstance(one, int | float) for one in value):
-            return f"{kind.removeprefix('const ')}{{{', '.join(map(str, value))}}}"
+            listed = ", ".join(_argument(parameter, one, 0, known=True) for one in value)
+            return f"{kind.removeprefix('const ')}{{{listed}}}"
     raise _Refused(f"{parameter.name} is given {type(value).__name__}, which cannot be written in C++.")
 
 

@@ -135,6 +135,8 @@ def test_a_line_that_was_guessed_from_fields_runs() -> None:
     lines = SUPPORT.lines_from_signature(text, kernel)
     assert isinstance(lines, tuple)
     calls = tuple(line.removeprefix(SUPPORT.workload_sign) for line in lines)
-    tried_lines = try_lines(TryLines("/nowhere/s.cu", text, calls, ("scaled",), language="cuda-cpp"), lambda words: None)
+    tried_lines = try_lines(
+        TryLines("/nowhere/s.cu", text, calls, ("scaled",), language="cuda-cpp"), lambda words: None
+    )
     assert tried_lines.ran, tried_lines.reasons
     assert "p=struct(range=struct(first=" in tried_lines.ran[0]
