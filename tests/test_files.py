@@ -74,6 +74,30 @@ def test_a_read_only_folder_keeps_its_file() -> None:
             files.check_result(folder / "out.json")
 
 
+def test_of_several_files_all_are_replaced_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = tmp_path / "one.py", tmp_path / "other.py"
+    one.write_text("old")
+    other.write_text("old")
+    changes = ((one, "old", "new"), (other, "old", "new"))
+    with pytest.raises(BadInput, match=r"other\.py changed while"):
+        files.replace_all((changes[0], (other, "older", "new")))
+    assert (one.read_text(), other.read_text()) == ("old", "old")
+    put = os.replace
+
+    def full(source: str, target: Path) -> None:
+        if target == other:
+            raise OSError(28, "No space left on device")
+        put(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(BadInput, match=r"other\.py cannot be written: No space left on device; nothing was changed"):
+        files.replace_all(changes)
+    assert (one.read_text(), other.read_text()) == ("old", "old")
+    monkeypatch.undo()
+    files.replace_all(changes)
+    assert (one.read_text(), other.read_text()) == ("new", "new")
+
+
 def _make_read_only(folder: Path) -> None:
     os.seteuid(0)
     folder.chmod(0o555)

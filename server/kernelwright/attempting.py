@@ -34,6 +34,8 @@ from kernelwright.values import (
     Refusal,
     Step,
     digest,
+    in_files,
+    page_names,
 )
 
 _PATIENCE = 5.0  # times the time of a verification, at effort paranoid
@@ -118,10 +120,12 @@ class Attempts:
         path, text, kernel = observation.path, observation.text, observation.kernel.name
         if variant.refusal is not None:
             return failed_step(observation, action, failure_of(variant.refusal))
+        if page_names(candidate) != page_names(text):
+            return failed_step(observation, action, failure_of(Refusal("The edit would change which file holds what.")))
         if (broken := syntax_failure(observation.support, candidate)) is not None:
             return failed_step(observation, action, broken)
         assert observation.workload is not None
-        baseline = self.observer.journal.baseline(path, kernel) or text
+        baseline = self.observer.baseline(path, kernel, text) or text
         strategy, earlier = with_id(action.strategy), self.observer.journal.steps(path, kernel)
         job = Trial(
             path,
@@ -137,7 +141,8 @@ class Attempts:
         )
         answer = await self.run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
-            return failed_step(observation, action, answer)
+            said = dataclasses.replace(answer, message=in_files(answer.message, candidate))
+            return failed_step(observation, action, said)
         outcome, reason = decide(answer, self.observer.settings.min_gain, needs_number=needs_number)
         measurement = answer.measurement
         if measurement is not None:
@@ -153,7 +158,7 @@ class Attempts:
             before_hash=digest(text),
             after_hash=digest(candidate),
             outcome=outcome,
-            reason=reason,
+            reason=in_files(reason, candidate),
             verdict=answer.verdict,
             measurement=measurement,
             created=now(),

@@ -133,7 +133,7 @@ class Engine:
 
     def baseline(self, path: str, text: str, kernel: str) -> str:
         """The text that correctness and speedup are judged against: `text` itself before the first kept Step."""
-        return self.journal.baseline(path, kernel) or text
+        return self.observer.baseline(path, kernel, text) or text
 
     async def optimize(
         self, request: Request, report: Report = silent, cancel: asyncio.Event | None = None
@@ -245,7 +245,7 @@ class Engine:
         workload = support.workload(text, observation.kernel.entry)
         if isinstance(workload, Refusal):
             return workload
-        against = baseline if baseline is not None else self.journal.baseline(path, kernel)
+        against = baseline if baseline is not None else self.observer.baseline(path, kernel, text)
         if against is None:
             return Refusal(words.no_baseline(kernel))
         self.workers.expect_trial()

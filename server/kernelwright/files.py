@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernelwright.mistakes import BadInput
@@ -35,18 +36,37 @@ def replace(file: Path, expected: str, text: str) -> None:
 
     A symbolic link stays one, and what it points to is replaced; a byte order mark stays. Raises BadInput.
     """
+    replace_all(((file, expected, text),))
+
+
+def replace_all(changes: Sequence[tuple[Path, str, str]]) -> None:
+    """As `replace`, for several files with what each holds and is to hold: all are written, or none. Raises BadInput."""
+    found = [_held(file, expected) for file, expected, _ in changes]
+    put: list[tuple[Path, bytes]] = []
+    for (file, expected, text), (target, mark) in zip(changes, found, strict=True):
+        try:
+            _put(target, mark + text.encode("utf-8"))
+        except OSError as error:
+            for earlier, content in put:
+                _put(earlier, content)
+            raise BadInput(f"{file} cannot be written: {_why(error)}; nothing was changed.") from None
+        put.append((target, mark + expected.encode("utf-8")))
+
+
+def _held(file: Path, expected: str) -> tuple[Path, bytes]:
+    """What a path points to, and its byte order mark. Raises BadInput where it does not hold `expected`, or is read-only."""
     try:
         # A link may be pointed elsewhere at any moment: look once, then use what was seen.
         target = file.resolve(strict=True)
         held = target.read_bytes()
-        mark = codecs.BOM_UTF8 if held.startswith(codecs.BOM_UTF8) else b""
-        if held != mark + expected.encode("utf-8"):
-            raise BadInput(f"{file} changed while it was being optimised; nothing was written.")
-        if not _writable(target):
-            raise BadInput(f"{file} is read-only; nothing was written.")
-        _put(target, mark + text.encode("utf-8"))
     except OSError as error:
         raise BadInput(f"{file} cannot be written: {_why(error)}; nothing was changed.") from None
+    mark = codecs.BOM_UTF8 if held.startswith(codecs.BOM_UTF8) else b""
+    if held != mark + expected.encode("utf-8"):
+        raise BadInput(f"{file} changed while it was being optimised; nothing was written.")
+    if not _writable(target):
+        raise BadInput(f"{file} is read-only; nothing was written.")
+    return target, mark
 
 
 def write_result(file: Path, text: str) -> None:

@@ -26,6 +26,7 @@ from kernelwright.values import (
     Workload,
     digest,
     not_utf8,
+    with_pages_of,
 )
 from kernelwright.values.targets import DEFAULT_TARGET, target
 
@@ -83,6 +84,11 @@ class Observer:
             support=support,
             reduced=self.settings.accept_reduced_accuracy,
         )
+
+    def baseline(self, path: str, kernel: str, text: str) -> str | None:
+        """What the journal has a kernel judged against, of the files that `text` is of; None before the first kept Step."""
+        kept = self.journal.baseline(path, kernel)
+        return None if kept is None else with_pages_of(kept, text)
 
     def called_as(
         self, workload: Workload, path: str, text: str, kernel_name: str, support: LanguageSupport = PYTHON

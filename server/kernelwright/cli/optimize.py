@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from kernelwright import files, words
-from kernelwright.cli import card, console
+from kernelwright.cli import card, console, opening
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, LACKING
 from kernelwright.engine import Engine, Request
@@ -46,17 +46,19 @@ def optimize_file(
     for name in switched_off(str(how.get("disabled_strategies", "")))[1]:
         check_strategy(name)
     files.check_result(json_out, file)
-    text = files.read(file)
-    kernel = console.find_kernel(file, text, kernel_name)
-    check_strategy(strategy, kernel)
-    request = Request(str(file.resolve()), text, kernel.name, strategy, support=of_file(file))
+    opened = opening.opened(file, kernel_name)
+    check_strategy(strategy, opened.kernel)
     settings = console.settings_for(interpreter, max_steps=steps, **how)
-    return asyncio.run(run(file, kernel, request, Engine.autopilot, settings, write, diff, json_out))
+    return asyncio.run(run(opened, request_for(opened, strategy), Engine.autopilot, settings, write, diff, json_out))
+
+
+def request_for(opened: opening.Opened, strategy: str | None = None) -> Request:
+    """The request for a step of a kernel."""
+    return Request(opened.path, opened.text, opened.kernel.name, strategy, support=of_file(opened.files[0]))
 
 
 async def run(
-    file: Path,
-    kernel: Kernel,
+    opened: opening.Opened,
     request: Request,
     steps_of: Steps,
     settings: Settings,
@@ -64,11 +66,11 @@ async def run(
     diff: bool,
     json_out: Path | None,
 ) -> int:
-    """The steps that `steps_of` takes, each shown with its evidence, and written to `file` with `write`."""
-    workspace, text = console.workspace_of(file), request.text
+    """The steps that `steps_of` takes, each shown with its evidence, and written to the kernel's files with `write`."""
+    workspace, text, kernel = console.workspace_of(opened.files[0]), request.text, opened.kernel
     # A dry run changes no file, so it must not claim kept steps in the workspace's history either.
-    opened = open_journal(workspace) if write else open_in_memory(workspace)
-    journal = open_in_memory(workspace, opened.reason) if isinstance(opened, Refusal) else opened
+    found = open_journal(workspace) if write else open_in_memory(workspace)
+    journal = open_in_memory(workspace, found.reason) if isinstance(found, Refusal) else found
     provider = console.provider_for(settings)
     engine = Engine(workspace, settings, journal=journal, provider=provider)
     if write and not engine.journal.persistent:
@@ -77,7 +79,7 @@ async def run(
         with console.progress(f"Optimising {kernel.name}") as report:
             observation = await _show_card(engine, request, report)
             steps = steps_of(engine, request, report)
-            tried, said, lacking = await _taken(engine, request, steps, file if write else None)
+            tried, said, lacking = await _taken(engine, request, steps, opened if write else None)
             after = card.text_after(tried, text)
             if tried and said:  # the ending is about the text as it is now, and what was tried on it
                 again = await engine.observe_fully(request.path, after, request.kernel, report, support=request.support)
@@ -91,10 +93,11 @@ async def run(
         OUT.print(f"\n{escape(sentence)}")
     if request.strategy is None and (not tried or left.stop_reason in said):
         card.show_reasons(left)
-    if diff and after != text:
-        card.show_diff(text, after, file.name)
-    if write and after != text:
-        OUT.print(f"\nWrote {escape(str(file))}.")
+    changed = opened.changes(text, after)
+    for file, old, new in changed if diff else ():
+        card.show_diff(old, new, file.name)
+    if write and changed:
+        OUT.print(f"\nWrote {escape(' and '.join(str(file) for file, _, _ in changed))}.")
     console.write_json(json_out, result_of(engine, kernel, tried, " ".join(said)))
     return LACKING if lacking else DONE
 
@@ -119,11 +122,11 @@ async def _show_card(engine: Engine, request: Request, report: console.Progress)
 
 
 async def _taken(
-    engine: Engine, request: Request, steps: AsyncIterator[Step | Nothing], file: Path | None
+    engine: Engine, request: Request, steps: AsyncIterator[Step | Nothing], target: opening.Opened | None
 ) -> tuple[list[Step], list[str], bool]:
     """The steps taken, in words why there are no more of them, and whether that is for something that is lacking here.
 
-    Each kept one goes to `file` before the next begins.
+    Each kept one goes to the files of `target` before the next begins.
     """
     tried: list[Step] = []
     said: list[str] = []
@@ -139,17 +142,19 @@ async def _taken(
             continue
         tried.append(step)
         card.show_step(step)
-        if file is not None and step.outcome is Outcome.KEPT and step.edits:
+        if target is not None and step.outcome is Outcome.KEPT and step.edits:
             after = apply(step.edits, text)
-            _write(engine, request, file, step, text, after, first)
+            _write(engine, request, target, step, text, after, first)
             text, first = after, False
     return tried, said, lacking
 
 
-def _write(engine: Engine, request: Request, file: Path, step: Step, before: str, after: str, first: bool) -> None:
+def _write(
+    engine: Engine, request: Request, target: opening.Opened, step: Step, before: str, after: str, first: bool
+) -> None:
     """Write a kept step; where that cannot be done, the journal must not say that the file has it. Raises BadInput."""
     try:
-        files.replace(file, before, after)
+        files.replace_all(target.changes(before, after))
     except BadInput:
         engine.journal.mark_reverted(step.id)
         if first:

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kernelwright import files, words
-from kernelwright.cli import console
+from kernelwright.cli import console, opening
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
 from kernelwright.engine import Engine
@@ -22,17 +22,15 @@ _COLOURS = {Origin.HAND_WRITTEN: "green", Origin.COMPILED: "cyan", Origin.LIBRAR
 
 def profile_file(file: Path, kernel_name: str | None, json_out: Path | None, interpreter: str | None) -> int:
     files.check_result(json_out, file)
-    text = files.read(file)
-    kernel = console.find_kernel(file, text, kernel_name, whole=True)
-    return asyncio.run(_run(file, text, kernel.name, json_out, interpreter))
+    return asyncio.run(_run(opening.opened(file, kernel_name, whole=True), json_out, interpreter))
 
 
-async def _run(file: Path, text: str, kernel: str, json_out: Path | None, interpreter: str | None) -> int:
-    workspace = console.workspace_of(file)
+async def _run(opened: opening.Opened, json_out: Path | None, interpreter: str | None) -> int:
+    workspace, kernel, support = console.workspace_of(opened.files[0]), opened.kernel.name, of_file(opened.files[0])
     engine = Engine(workspace, console.settings_for(interpreter), journal=open_in_memory(workspace))
     try:
         with console.progress(f"Profiling {kernel}") as report:
-            answer = await profile(engine, str(file.resolve()), text, kernel, support=of_file(file), report=report)
+            answer = await profile(engine, opened.path, opened.text, kernel, support=support, report=report)
     finally:
         await engine.close()
     if not isinstance(answer, ProfileResult):

@@ -6,23 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelwright import files
-from kernelwright.cli import console
+from kernelwright.cli import console, opening
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
-from kernelwright.cli.optimize import check_strategy, run
+from kernelwright.cli.optimize import check_strategy, request_for, run
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
-from kernelwright.languages import of_file
 from kernelwright.models.given import Given
 from kernelwright.observer import Nothing, Report
-from kernelwright.values import Kernel, Message, Step
+from kernelwright.values import Message, Step
 
 
 def print_prompt(
     file: Path, kernel_name: str | None, strategy: str, json_out: Path | None, interpreter: str | None
 ) -> int:
     """Print the prompt, each message below its role."""
-    request, _ = _request(file, kernel_name, strategy, json_out)
+    _, request = _request(file, kernel_name, strategy, json_out)
     messages = asyncio.run(_asked(file, request, interpreter))
     for message in messages:
         OUT.print(f"--- {message.role.value} ---\n{message.text}", markup=False)
@@ -40,7 +39,7 @@ def play_reply(
     interpreter: str | None,
 ) -> int:
     """Take the step that an answer describes, as if a model had given it."""
-    request, kernel = _request(file, kernel_name, strategy, json_out)
+    opened, request = _request(file, kernel_name, strategy, json_out)
     answer = files.read(reply)
 
     async def steps(engine: Engine, request: Request, report: Report) -> AsyncIterator[Step | Nothing]:
@@ -48,15 +47,16 @@ def play_reply(
         yield await engine.optimize(replace(request, coders=(coder,)), report)
 
     settings = console.settings_for(interpreter, model_rounds=1)
-    return asyncio.run(run(file, kernel, request, steps, settings, write, not write, json_out))
+    return asyncio.run(run(opened, request, steps, settings, write, not write, json_out))
 
 
-def _request(file: Path, kernel_name: str | None, strategy: str, json_out: Path | None) -> tuple[Request, Kernel]:
+def _request(
+    file: Path, kernel_name: str | None, strategy: str, json_out: Path | None
+) -> tuple[opening.Opened, Request]:
     files.check_result(json_out, file)
-    text = files.read(file)
-    kernel = console.find_kernel(file, text, kernel_name)
-    check_strategy(strategy, kernel)
-    return Request(str(file.resolve()), text, kernel.name, strategy, support=of_file(file)), kernel
+    opened = opening.opened(file, kernel_name)
+    check_strategy(strategy, opened.kernel)
+    return opened, request_for(opened, strategy)
 
 
 async def _asked(file: Path, request: Request, interpreter: str | None) -> tuple[Message, ...]:

@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from kernelwright import files
-from kernelwright.cli import console
-from kernelwright.cli.optimize import run
+from kernelwright.cli import console, opening
+from kernelwright.cli.optimize import request_for, run
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
-from kernelwright.languages import of_file
 from kernelwright.mistakes import BadInput
 from kernelwright.observer import Nothing, Report
 from kernelwright.values import Step
@@ -27,13 +26,11 @@ def replay_file(
 ) -> int:
     """Take the kept steps again, each through the gate; with `reset_baseline` against the file as it is now."""
     files.check_result(json_out, file)
-    text = files.read(file)
-    kernel = console.find_kernel(file, text, kernel_name)
-    path = str(file.resolve())
-    with open_in_memory(console.workspace_of(file)) as journal:
-        if not journal.recipe(path, kernel.name).steps:
-            raise BadInput(f"The journal has no kept step of {kernel.name} in {file}, so there is nothing to replay.")
-    request = Request(path, text, kernel.name, support=of_file(file))
+    opened = opening.opened(file, kernel_name)
+    name = opened.kernel.name
+    with open_in_memory(console.workspace_of(opened.files[0])) as journal:
+        if not journal.recipe(opened.path, name).steps:
+            raise BadInput(f"The journal has no kept step of {name} in {file}, so there is nothing to replay.")
 
     def steps(engine: Engine, request: Request, report: Report) -> AsyncIterator[Step | Nothing]:
         if reset_baseline:
@@ -41,4 +38,4 @@ def replay_file(
         return engine.replay(request, report)
 
     settings = console.settings_for(interpreter, **how)
-    return asyncio.run(run(file, kernel, request, steps, settings, write, diff, json_out))
+    return asyncio.run(run(opened, request_for(opened), steps, settings, write, diff, json_out))

@@ -9,11 +9,12 @@ from kernelwright import files
 from kernelwright.cli import console
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
+from kernelwright.cli.opening import shown
 from kernelwright.engine import Engine
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import is_begun
 from kernelwright.mistakes import BadInput
-from kernelwright.values import Outcome, Refusal, apply
+from kernelwright.values import Outcome, Refusal, apply, files_of, pages, with_texts
 
 
 def revert_file(file: Path, step_id: str | None, json_out: Path | None) -> int:
@@ -34,13 +35,20 @@ def revert_file(file: Path, step_id: str | None, json_out: Path | None) -> int:
         kept = [step for step in engine.history(path) if step.outcome is Outcome.KEPT]
         if not kept:
             raise BadInput(nothing)
-        reversal = engine.revert(path, text, step_id or kept[-1].id)
+        step = next((step for step in kept if step.id == step_id), kept[-1])
+        known = journal.text(step.after_hash) or text
+        places = (file, *map(Path, files_of(path, known)[1:]))
+        text = with_texts(known, [text, *map(files.read, places[1:])])
+        reversal = engine.revert(path, text, step_id or step.id)
         if isinstance(reversal, Refusal):
             raise BadInput(reversal.reason)
-        files.replace(file, text, apply(reversal.edits, text))
+        pairs = zip(places, pages(text), pages(apply(reversal.edits, text)), strict=True)
+        changed = [(place, old.text, new.text) for place, old, new in pairs if old.text != new.text]
+        files.replace_all(changed)
         engine.mark_reverted(path, reversal.step_ids)
     finally:
         asyncio.run(engine.close())
-    OUT.print(f"Took back {escape(reversal.edits.summary.removeprefix('Revert '))}; wrote {escape(str(file))}.")
+    wrote = " and ".join(str(shown(place)) for place, _, _ in changed)
+    OUT.print(f"Took back {escape(reversal.edits.summary.removeprefix('Revert '))}; wrote {escape(wrote)}.")
     console.write_json(json_out, {"file": str(file), "reverted": reversal.step_ids})
     return DONE

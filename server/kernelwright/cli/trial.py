@@ -7,12 +7,13 @@ from pathlib import Path
 from rich.markup import escape
 
 from kernelwright import files, words
-from kernelwright.cli import card, console
+from kernelwright.cli import card, console, opening
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE, GATE_FAILED
 from kernelwright.engine import Engine
 from kernelwright.journal import open_in_memory
 from kernelwright.languages import of_file
+from kernelwright.mistakes import BadInput
 from kernelwright.proof.jobs import TrialResult
 
 
@@ -27,37 +28,35 @@ def try_file(
     measure: bool,
 ) -> int:
     files.check_result(json_out, file, against)
-    text = files.read(file)
-    kernel = console.find_kernel(file, text, kernel_name, whole=True)
+    opened = opening.opened(file, kernel_name, whole=True)
+    if against and len(opened.files) > 1:
+        raise BadInput(f"{opened.named} cannot be compared with one other file; leave out --against.")
     baseline = (files.read(against), str(against.resolve())) if against else None
-    return asyncio.run(_run(file, text, kernel.name, baseline, json_out, interpreter, how, measure))
+    return asyncio.run(_run(opened, baseline, json_out, interpreter, how, measure))
 
 
 async def _run(
-    file: Path,
-    text: str,
-    kernel: str,
+    opened: opening.Opened,
     baseline: tuple[str, str] | None,
     json_out: Path | None,
     interpreter: str | None,
     how: Mapping[str, object],
     measure: bool,
 ) -> int:
-    workspace = console.workspace_of(file)
+    workspace, kernel = console.workspace_of(opened.files[0]), opened.kernel.name
     # Looking leaves nothing behind: the history is read, never written.
     engine = Engine(workspace, console.settings_for(interpreter, **how), journal=open_in_memory(workspace))
-    path = str(file.resolve())
     try:
         with console.progress(f"Verifying {kernel}") as report:
             known, home = baseline or (None, "")
             answer = await engine.trial(
-                path,
-                text,
+                opened.path,
+                opened.text,
                 kernel,
                 baseline=known,
                 baseline_path=home,
                 measure=measure,
-                support=of_file(file),
+                support=of_file(opened.files[0]),
                 report=report,
             )
     finally:

@@ -7,7 +7,7 @@ from kernelwright.export.cuda import program_of
 from kernelwright.journal import Journal
 from kernelwright.languages import of_file
 from kernelwright.languages.cuda import SUPPORT as CUDA
-from kernelwright.values import Language, Outcome, Refusal
+from kernelwright.values import Language, Outcome, Refusal, is_joined
 
 
 def script(journal: Journal, path: str, step_id: str | None, kernel: str | None) -> str | Refusal:
@@ -20,6 +20,8 @@ def script(journal: Journal, path: str, step_id: str | None, kernel: str | None)
         return Refusal(f"The journal {said} of {Path(path).name}, so there is nothing to export.")
     against = step.measurement.baseline_hash if step.measurement is not None else step.before_hash
     candidate = journal.text(step.after_hash)
+    if is_joined(candidate or ""):
+        return Refusal(f"Step {step.id} was made on two files, and only a step on one can be written as a script.")
     found = of_file(Path(path)).kernels(candidate or "")
     if any(one.name == step.kernel and one.language is Language.CUDA for one in found):
         if of_file(Path(path)).id != CUDA.id:

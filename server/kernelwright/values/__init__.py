@@ -7,6 +7,18 @@ from kernelwright.values.device import CPU, Device
 from kernelwright.values.effort import Effort
 from kernelwright.values.graph import Argument, CodeSpan, Graph, Node, TensorRef, TensorType, Value
 from kernelwright.values.kernel import Access, Dot, Estimate, Facts, Kernel, Language, Launch, Loop, Reduction
+from kernelwright.values.pages import (
+    Page,
+    files_of,
+    first_page,
+    in_files,
+    is_joined,
+    joined,
+    page_names,
+    pages,
+    with_pages_of,
+    with_texts,
+)
 from kernelwright.values.profile import Origin, ProfiledKernel, ProfiledOn, ProfileResult
 from kernelwright.values.proof import (
     Accuracy,
@@ -75,6 +87,7 @@ __all__ = [
     "Node",
     "Origin",
     "Outcome",
+    "Page",
     "ProfileResult",
     "ProfiledKernel",
     "ProfiledOn",
@@ -103,8 +116,17 @@ __all__ = [
     "apply",
     "digest",
     "encoded",
+    "files_of",
+    "first_page",
+    "in_files",
+    "is_joined",
+    "joined",
     "know_lines",
     "line_starts",
     "not_utf8",
+    "page_names",
+    "pages",
     "unchecked",
+    "with_pages_of",
+    "with_texts",
 ]

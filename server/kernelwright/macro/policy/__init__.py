@@ -1,11 +1,11 @@
 """Who ranks the Actions: the interface of a policy, and the menu of what each strategy offers for a Kernel."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.macro.strategies import by_id, for_language, named
 from kernelwright.macro.strategy import Absent, Family, Group, Observation, Strategy, ask
-from kernelwright.values import STOP, Action, Language, Refusal
+from kernelwright.values import STOP, Action, Language, Refusal, in_files
 
 
 @dataclass(frozen=True)
@@ -177,5 +177,5 @@ def best(scored: tuple[Scored, ...], asked: str | None = None) -> Scored:
 def _offer(strategy: Strategy, observation: Observation, refuses: Refuses) -> Offer:
     answer = refuses(strategy) or strategy.find(observation)
     if isinstance(answer, Refusal):
-        return Offer(strategy, refusal=answer)
+        return Offer(strategy, refusal=replace(answer, reason=in_files(answer.reason, observation.text)))
     return Offer(strategy, actions=answer)

@@ -4,6 +4,7 @@ Triton's interpreter runs a kernel as Python of its own making, into which the s
 """
 
 import ast
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -106,10 +107,13 @@ def compiled(text: str, file: str, scope: dict[str, Any]) -> CodeType:
 
 
 def look_at_kernels(file: str) -> None:
-    """Put probes into the kernels of a file that the interpreter runs, or take note of their launches on a GPU.
+    """Put probes into the kernels of a loaded file that the interpreter runs, or take note of their launches on a GPU.
+
+    Those of what lies in folders beside it are the kernels of the text's other pages.
 
     Of a kernel in CuTe DSL the launch is noted when it is compiled, which is once in each process.
     """
+    folder = os.path.join(os.path.dirname(file) or os.devnull, "")
     probes, interpreter, jit = _probes, *(sys.modules.get(f"triton.runtime.{name}") for name in ("interpreter", "jit"))
     cute = getattr(sys.modules.get("cutlass.cutlass_dsl.cutlass"), "KernelLauncher", None)
     if probes is None:
@@ -119,7 +123,7 @@ def look_at_kernels(file: str) -> None:
 
         def with_probes(self: Any, source: str) -> Any:
             tree = transform(self, source)
-            return _probed(tree) if self.filename == file else tree
+            return _probed(tree) if self.filename.startswith(folder) else tree
 
         interpreter.FunctionRewriter._transform_ast = with_probes
     if jit is not None:

@@ -28,6 +28,12 @@ def lies_in(folder: Path, file: str) -> bool:
     return not any(Path(file).is_relative_to(place) for place in (sys.prefix, os.path.dirname(os.__file__)))
 
 
+def is_of(module: ModuleType, file: str) -> bool:
+    """Whether `file` is what a loaded text was written to, be it another page of it: below its scratch folder."""
+    own = module.__file__ or ""
+    return file == own or (bool(own) and file.startswith(os.path.join(os.path.dirname(own), "")))
+
+
 def make_target(
     module: ModuleType, workload: Workload, init: making.Inputs, *, device: str, seed: int
 ) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from kernelwright.proof.worker.inputs import Inputs
 from kernelwright.proof.worker.observe import Observation
 from kernelwright.proof.worker.raised import describe
 from kernelwright.proof.worker.rejected import Rejected
+from kernelwright.proof.worker.subject import is_of
 from kernelwright.proof.worker.targets import Targets
 from kernelwright.proof.worker.texts import parsed
 from kernelwright.proof.worker.variation import Variation
@@ -103,7 +104,7 @@ def _raised(
 def _line(bench: Bench, error: Exception | None) -> int:
     """The line of the baseline's own text that raised it, 0 for another place."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
-    return (frames[-1].lineno or 0) if frames and frames[-1].filename == bench.baseline.__file__ else 0
+    return (frames[-1].lineno or 0) if frames and is_of(bench.baseline, frames[-1].filename) else 0
 
 
 def _guards(bench: Bench) -> set[int]:

@@ -20,7 +20,7 @@ from kernelwright.proof.worker.observe import synchronize
 from kernelwright.proof.worker.profiling.counting import CountedOperators, counted_launches
 from kernelwright.proof.worker.profiling.names import origin_of
 from kernelwright.proof.worker.profiling.work import Part, Work, parts_of_trace
-from kernelwright.values import ProfiledOn
+from kernelwright.values import ProfiledOn, files_of
 
 BLIND = "torch.profiler sees no kernels on this GPU"
 _INTERPRETED = "not measured: no GPU runs it"
@@ -44,8 +44,8 @@ def look(
     `module` is what `text`, said to live at `path`, was loaded as; its kernels and those of its folder are hand-written.
     `by_operator`: see parts_of_trace.
     """
-    folder = Path(path).resolve().parent
-    is_own = lambda file: file == module.__file__ or subject.lies_in(folder, file)
+    folders = {Path(one).resolve().parent for one in files_of(path, text)}
+    is_own = lambda file: subject.is_of(module, file) or any(subject.lies_in(folder, file) for folder in folders)
     if interpreted:
         return _counted(call, is_own, ProfiledOn.INTERPRETER, _INTERPRETED)
     cuda = device == "cuda"

@@ -10,7 +10,7 @@ from kernelwright.proof.worker.languages.support import Known
 from kernelwright.proof.worker.ran import Ran
 from kernelwright.proof.worker.reached import Missing
 from kernelwright.proof.worker.reference.widened import widened
-from kernelwright.values import Coverage
+from kernelwright.values import Coverage, files_of
 
 
 class Python:
@@ -44,7 +44,8 @@ class Python:
     def texts(self, path: str, text: str) -> Sequence[str]:
         """With those of the CUDA files that they name."""
         folder = Path(path).resolve().parent
-        texts = [text, *(_read(file) for file in modules.neighbours(path).values() if file.suffix == ".py")]
+        beside = {file for one in files_of(path, text) for file in modules.neighbours(one).values()}
+        texts = [text, *(_read(file) for file in sorted(beside) if file.suffix == ".py")]
         return texts + [_read(file) for file in {folder / name for text in texts for name in kernels.cuda_files(text)}]
 
     def known(self, path: str, text: str) -> Known:
