@@ -7,7 +7,8 @@ import pytest
 from lsp.editor import ROOT, Editor
 
 KERNELS, _, LAUNCHER = (ROOT / "examples/triton_softmax.py").read_text().partition("\n\n# workload")
-LAYERS = f"import torch\nimport triton\n\nfrom kernels import softmax_kernel\n\n\n# workload{LAUNCHER}"
+HEAD = "import torch\nimport triton\n\nfrom kernels import softmax_kernel\n\n\n"
+LAYERS = HEAD + LAUNCHER[LAUNCHER.index("def softmax") :]
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """Handing edits to the editor: for exactly the version of the text that they were made for, as one undo."""
 
 import asyncio
+import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -13,6 +15,7 @@ from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Edits, Refusal, TextEdit
 
 _ANNOTATION = "kernelwright"
+_APPLY = "Apply"
 
 
 def workspace_edit(
@@ -59,12 +62,66 @@ async def apply(session: Session, uri: str, edits: Edits, label: str, *, preview
     return await _make(session, workspace_edit(session.client, snapshot, edits, label, preview=preview), label)
 
 
-async def apply_to_all(session: Session, changed: Sequence[tuple[Snapshot, Edits]], label: str) -> Refusal | None:
+def moved_on(session: Session, made_for: Snapshot, now: Snapshot | None) -> str:
+    """As `outdated`, of a text that may be joined; `now` is its first page's document."""
+    if not made_for.parts:
+        return outdated(now, made_for.hash)
+    for part in made_for.parts:
+        now, name = session.documents.get(part.uri), Path(part.path).name
+        if now is None and part.version is not None:
+            return f"{name} was closed, renamed or deleted meanwhile, so nothing was changed."
+        if (now.hash if now is not None else _hash_on_disk(session, part)) != part.hash:
+            return f"{name} was edited meanwhile, so nothing was changed."
+    return ""
+
+
+def _hash_on_disk(session: Session, part: Snapshot) -> str:
+    try:
+        return session.document(Path(part.path)).hash
+    except OSError:
+        return ""
+
+
+async def apply_whole(
+    session: Session, made_for: Snapshot, edits: Edits, label: str, *, preview: bool = False
+) -> Refusal | None:
+    """As `apply`, for a text that may be joined: all of its documents are changed at once, or none.
+
+    No editor previews edits of two documents as one place, so the person is asked before they are made.
+    """
+    if not made_for.parts:
+        return await apply(session, made_for.uri, edits, label, preview=preview)
+    changed = made_for.edits(edits)
+    if preview and len(changed) > 1:
+        names = " and ".join(Path(part.path).name for part, _ in changed)
+        if await session.client.ask(f"{label} changes {names}.", _APPLY) != _APPLY:
+            return Refusal("The step was not applied, so nothing was changed.")
+        preview = False
+    if moved := moved_on(session, made_for, None):
+        return Refusal(moved)
+    return await apply_to_all(session, changed, label, preview=preview)
+
+
+async def arrived(session: Session, after: Snapshot, seconds: float) -> Snapshot:
+    """The documents of a text once the editor's edit has come back as their change; as they will be, if it takes longer."""
+    parts = tuple(
+        [
+            await session.documents.wait_for_text(part.uri, part.hash, seconds if part.version is not None else 0)
+            or part
+            for part in after.parts or (after,)
+        ]
+    )
+    return dataclasses.replace(parts[0], text=after.text, parts=parts) if after.parts else parts[0]
+
+
+async def apply_to_all(
+    session: Session, changed: Sequence[tuple[Snapshot, Edits]], label: str, *, preview: bool = False
+) -> Refusal | None:
     """As `apply`, for several documents at once; those that are not open are changed as they lie on the disk."""
     for snapshot, edits in changed:
         if snapshot.version is not None and (moved := outdated(session.documents.get(snapshot.uri), edits.text_hash)):
             return Refusal(moved)
-    parts = [workspace_edit(session.client, snapshot, edits, label) for snapshot, edits in changed]
+    parts = [workspace_edit(session.client, snapshot, edits, label, preview=preview) for snapshot, edits in changed]
     whole = parts[0]
     for part in parts[1:]:
         whole = lsp.WorkspaceEdit(

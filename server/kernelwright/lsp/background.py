@@ -1,9 +1,10 @@
 """What the server does unasked: publish and compile after a pause in typing, verify again on save or when idle."""
 
 import asyncio
+import functools
 from collections.abc import Callable
 
-from kernelwright.lsp import diagnostics
+from kernelwright.lsp import diagnostics, launched
 from kernelwright.lsp.compiling import Compiling
 from kernelwright.lsp.session import Session
 from kernelwright.values import Outcome
@@ -26,7 +27,8 @@ class Background:
         self._compiling.ask(uri, quick=True)
 
     def edited(self, uri: str) -> None:
-        self._later(uri, "publish", _TYPING, lambda: diagnostics.publish(self._session, uri))
+        for about in (uri, *launched.joined_with(self._session, uri)):
+            self._later(about, "publish", _TYPING, functools.partial(diagnostics.publish, self._session, about))
         self._later(uri, "compile", _PAUSE, lambda: self._compiling.ask(uri, quick=True))
         self._later(uri, "menu", _LOOKING, lambda: self._session.spawn(self._prepare(uri)))
         if self._session.settings.verify_on == "idle":
@@ -72,4 +74,4 @@ async def _verify_stale(session: Session, uri: str) -> None:
             return  # edited meanwhile: there will be another save or pause
         known = session.result(snapshot, kernel)
         if known is not None and known[1] and known[0].outcome is not Outcome.REJECTED:
-            await check(session, Subject(snapshot, kernel), measure=False, background=True)
+            await check(session, Subject(*session.whole(snapshot, kernel)), measure=False, background=True)

@@ -46,7 +46,7 @@ def _menu(session: Session, snapshot: Snapshot, kernel: Kernel, menu: Menu | Ref
     if isinstance(menu, Refusal):
         return [_action("Optimize kernel: next step", OPTIMIZE, disabled=menu.reason)]
     about = {"uri": snapshot.uri, "kernel": kernel.name, "detached": True}
-    missing = "" if menu.observation.workload is not None else _no_workload(snapshot, kernel)
+    missing = "" if menu.observation.workload is not None else _no_workload(*session.whole(snapshot, kernel))
     best = menu.best.action.strategy if menu.best is not None else None
     waiting = any(offer.refusal is not None and offer.refusal.pending for offer in menu.offers)
     nothing = missing or ("" if best or waiting else menu.stop_reason or "No strategy applies to this kernel.")

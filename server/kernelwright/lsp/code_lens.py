@@ -41,7 +41,7 @@ async def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
     if snapshot is None or kernel is None:
         return lsp.CodeLens(lens.range, lsp.Command(_ACTION, _OPTIMIZE, arguments=[about]))
     places = [(site.function, site.file.name) for site in await launched.sites(session, snapshot, kernel)]
-    if subject.get("missing"):
+    if subject.get("missing") and lacks(*session.whole(snapshot, kernel)) is not None:
         return lsp.CodeLens(lens.range, lsp.Command(*_for_missing(snapshot, places), arguments=[about]))
     title = _title(session, snapshot, kernel, places)
     return lsp.CodeLens(lens.range, lsp.Command(title, _OPTIMIZE, arguments=[about]))

@@ -52,7 +52,7 @@ def pull(session: Session, params: lsp.DocumentDiagnosticParams) -> lsp.RelatedF
 
 def of_snapshot(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
     results = [d for kernel in snapshot.kernels for d in of_kernel(session, snapshot, kernel)]
-    remarks = [*_lacking(snapshot), *_findings(session, snapshot)] if session.settings.findings else []
+    remarks = [*_lacking(session, snapshot), *_findings(session, snapshot)] if session.settings.findings else []
     problems = [*_workload_problems(snapshot), *_compile_errors(session, snapshot), *_unread(snapshot)]
     return [*results, *problems, *remarks]
 
@@ -74,7 +74,7 @@ def of_kernel(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.
         message = f"{kernel.name} could not be verified: {words.of_failure(result.failure)}"
         return [_diagnostic(place, lsp.DiagnosticSeverity.Error, result.failure.kind.value, message)]
     if result.outcome is Outcome.REJECTED:
-        return [_rejected(session, snapshot, result, place)]
+        return [_rejected(session, snapshot, kernel, result, place)]
     if result.verdict is None:
         return []
     if result.verdict.passed:
@@ -85,13 +85,17 @@ def of_kernel(session: Session, snapshot: Snapshot, kernel: Kernel) -> list[lsp.
         return [_diagnostic(place, lsp.DiagnosticSeverity.Warning, "not-checkable", message)]
     return [
         _diagnostic(
-            place, lsp.DiagnosticSeverity.Error, check.name, _failed(kernel, check), _at_edit(session, snapshot, result)
+            place,
+            lsp.DiagnosticSeverity.Error,
+            check.name,
+            _failed(kernel, check),
+            _at_edit(session, snapshot, kernel, result),
         )
         for check in result.verdict.failed_checks[:_MOST_CHECKS]
     ]
 
 
-def _rejected(session: Session, snapshot: Snapshot, result: Result, place: lsp.Range) -> lsp.Diagnostic:
+def _rejected(session: Session, snapshot: Snapshot, kernel: Kernel, result: Result, place: lsp.Range) -> lsp.Diagnostic:
     """A step that was not kept: the file is as it was, so this is no error of the file."""
     title = title_of(result.strategy)
     wrong = result.verdict is not None and not result.verdict.passed
@@ -101,20 +105,24 @@ def _rejected(session: Session, snapshot: Snapshot, result: Result, place: lsp.R
         why = words.of_verdict(result.verdict) if result.verdict is not None and wrong else result.unmeasured
     severity = lsp.DiagnosticSeverity.Warning if wrong else lsp.DiagnosticSeverity.Information
     message = f"{title}: not kept, the file is unchanged. {why}"
-    return _diagnostic(place, severity, result.strategy, message, _at_edit(session, snapshot, result))
+    return _diagnostic(place, severity, result.strategy, message, _at_edit(session, snapshot, kernel, result))
 
 
 def _failed(kernel: Kernel, check: Check) -> str:
     return f"{kernel.name} no longer does what its baseline does. {words.of_check(check)}"
 
 
-def _at_edit(session: Session, snapshot: Snapshot, result: Result) -> list[lsp.DiagnosticRelatedInformation] | None:
+def _at_edit(
+    session: Session, snapshot: Snapshot, kernel: Kernel, result: Result
+) -> list[lsp.DiagnosticRelatedInformation] | None:
     region: Region | None = result.region
     if region is None or not session.client.can("text_document.publish_diagnostics.related_information"):
         return None
-    where = snapshot.lines_range(region.start_line, max(region.end_line, region.start_line + 1))
+    whole, _ = session.whole(snapshot, kernel)
+    place, line = whole.page_at(region.start_line)
+    where = place.lines_range(line, line + max(region.end_line - region.start_line, 1))
     said = f"{title_of(result.strategy)}{': ' + region.label if region.label else ''}"
-    return [lsp.DiagnosticRelatedInformation(lsp.Location(snapshot.uri, where), said)]
+    return [lsp.DiagnosticRelatedInformation(lsp.Location(place.uri, where), said)]
 
 
 def _workload_problems(snapshot: Snapshot) -> list[lsp.Diagnostic]:
@@ -154,9 +162,10 @@ def _compile_errors(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic
     return found
 
 
-def _lacking(snapshot: Snapshot) -> list[lsp.Diagnostic]:
+def _lacking(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
     """One hint for a file: hovers and lenses say it of each kernel."""
-    found = list(workload_fix.lacking(snapshot))
+    lacking = workload_fix.lacking(snapshot)
+    found = [one for one in lacking if workload_fix.lacks(*session.whole(snapshot, one[0])) is not None]
     if not found:
         return []
     first, reason = found[0]

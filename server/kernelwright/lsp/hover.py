@@ -55,10 +55,11 @@ def _card(session: Session, snapshot: Snapshot, kernel: Kernel, menu: Menu | Ref
     head = f"**{kernel.name}**: {kind}, lines {kernel.start_line + 1} to {kernel.end_line}"
     if isinstance(menu, Refusal):
         return head, menu.reason
+    whole, called = session.whole(snapshot, kernel)
     return (
         head,
-        _workload(snapshot, kernel),
-        _baseline(session, snapshot, menu),
+        _workload(whole, called),
+        _baseline(session, whole, menu),
         roof.sentence(menu.observation, session.settings, session.measurement(snapshot, kernel)),
         _strategies(menu),
         _last(session, snapshot, kernel),

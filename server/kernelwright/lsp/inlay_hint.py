@@ -26,11 +26,10 @@ def inlay_hint(session: Session, params: lsp.InlayHintParams) -> list[lsp.InlayH
 
 
 async def _compile(session: Session, snapshot: Snapshot, kernel: Kernel) -> None:
-    engine = session.engine(snapshot.path)
-    observation = engine.observe(snapshot.path, snapshot.text, kernel.name, kernel, snapshot.support)
+    observation = session.observe(snapshot, kernel)
     if isinstance(observation, Refusal):
         return
-    answer = await engine.resources(observation)
+    answer = await session.engine(snapshot.path).resources(observation)
     if not isinstance(answer, Refusal | Failure):
         session.remember_resources(snapshot, kernel, answer.resources)
         diagnostics.publish(session, snapshot.uri)  # for spills; it has the hints asked for again as well

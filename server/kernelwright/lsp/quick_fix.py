@@ -38,7 +38,7 @@ def quick_fixes(
         else:
             action.edit = applying.workspace_edit(session.client, snapshot, edits, title)
         actions.append(action)
-    for place, command in workload_fix.to_try(snapshot, where):
+    for place, command in workload_fix.to_try(session, snapshot, where):
         action = lsp.CodeAction(command.title, lsp.CodeActionKind.QuickFix, command=command)
         action.diagnostics = [d for d in shown if d.code == workload_fix.CODE and _touch(d.range, place)] or None
         actions.append(action)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pygls.uris import from_fs_path
-
 from kernelwright import callers, recording
 from kernelwright.entries import launched_by
 from kernelwright.languages import of_file
@@ -111,18 +109,10 @@ async def write(session: Session, plan: Plan, found: Sequence[Recorded]) -> Refu
     for file, text in plan.texts.items():
         edits = recording.edits_for(text, [one for one in found if one.entry.file == str(file)], of_file(file))
         if edits.edits:
-            changed.append((_document(session, file, text), edits))
+            changed.append((session.document(file, text), edits))
     if not changed:
         return Refusal("The files have these workload lines already.") if any(one.lines for one in found) else None
     return await applying.apply_to_all(session, changed, "Kernelwright: recorded workloads")
-
-
-def _document(session: Session, file: Path, text: str) -> Snapshot:
-    found = next((one for one in session.documents if Path(one.path).resolve() == file), None)
-    if found is not None:
-        return found
-    crlf = b"\r\n" in file.read_bytes()
-    return Snapshot(from_fs_path(str(file)) or "", str(file), "python", None, text, session.client.encoding, crlf)
 
 
 def _differs(snapshot: Snapshot) -> bool:

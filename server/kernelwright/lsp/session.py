@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
 from kernelwright import words
-from kernelwright.lsp import results
+from kernelwright.lsp import launched, results
 from kernelwright.lsp.client import Client
 from kernelwright.lsp.documents import Documents
 from kernelwright.lsp.results import Result
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernelwright.proof.client import Workers
 
 T = TypeVar("T")
+Joined = tuple[Snapshot, Kernel] | Refusal | None
 
 _SETTLING = 2.0  # seconds
 _REMEMBERED = 20  # results per kernel, so that an undo brings back what was known of the text
@@ -67,6 +68,7 @@ class Session:
         self.key = ""  # of the language model, from the editor's secret storage
         self.compiled: dict[str, Compiled] = {}  # what a compiler has last told of a document, by uri
         self.launched: dict[str, Looked] = {}  # what is known of where others launch a document's kernels, by uri
+        self.joined: dict[tuple[str, str], tuple[tuple[Snapshot, ...], Joined]] = {}  # by uri and kernel, and what of
         self.parts: dict[str, list[str]] = {}  # of answers that the editor's models are writing, by request
         self.writing = asyncio.Lock()  # held by a tool from reading a file to writing it
         self._provider: Provider | None = None
@@ -105,6 +107,7 @@ class Session:
         known = self._results.get((snapshot.uri, kernel.name))
         if not known:
             return None
+        snapshot, kernel = self.whole(snapshot, kernel)
         code = _code(snapshot, kernel)
         fitting = next((result for result in reversed(known) if result.code == code), None)
         if fitting is not None:
@@ -123,11 +126,28 @@ class Session:
 
     def resources(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Resources, ...] | None:
         """What the compiler said of this very kernel, None when it has not been asked."""
+        snapshot, kernel = self.whole(snapshot, kernel)
         known = self._resources.get((snapshot.uri, kernel.name))
         return known[1] if known and known[0] == _code(snapshot, kernel) else None
 
     def remember_resources(self, snapshot: Snapshot, kernel: Kernel, found: tuple[Resources, ...]) -> None:
+        snapshot, kernel = self.whole(snapshot, kernel)
         self._resources[(snapshot.uri, kernel.name)] = (_code(snapshot, kernel), found)
+
+    def whole(self, snapshot: Snapshot, kernel: Kernel) -> tuple[Snapshot, Kernel]:
+        """The document of a kernel, joined with the one that launches it where it is known that only that does."""
+        found = launched.known(self, snapshot, kernel)
+        return found if isinstance(found, tuple) else (snapshot, kernel)
+
+    def document(self, file: Path, text: str | None = None) -> Snapshot:
+        """A file as its document has it; where it is not open, as `text` or as it lies on the disk. Raises OSError."""
+        found = next((one for one in self.documents if Path(one.path).resolve() == file), None)
+        if found is not None:
+            return found
+        held = file.read_bytes()
+        text = text if text is not None else held.decode("utf-8", "replace").replace("\r\n", "\n")
+        uri, crlf = from_fs_path(str(file)) or "", b"\r\n" in held
+        return Snapshot(uri, str(file), "python", None, text, self.client.encoding, crlf)
 
     # Engines: one for each workspace folder, made when a kernel there is first looked at
 
@@ -153,6 +173,7 @@ class Session:
 
     def observe(self, snapshot: Snapshot, kernel: Kernel) -> "Observation | Refusal":
         """What is known of a kernel right now."""
+        snapshot, kernel = self.whole(snapshot, kernel)
         engine = self.engine(snapshot.path)
         return engine.observe(snapshot.path, snapshot.text, kernel.name, kernel, snapshot.support)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
 from kernelwright.lsp import positions
-from kernelwright.values import Kernel, Refusal, Workload, digest
+from kernelwright.micro.edits import difference
+from kernelwright.values import Edits, Kernel, Refusal, Workload, apply, digest, pages, with_texts
 
 if TYPE_CHECKING:
     from kernelwright.languages import LanguageSupport
@@ -24,6 +25,7 @@ class Snapshot:
     text: str
     encoding: PositionEncodingKind | str
     crlf: bool = False  # what the editor's lines end in; `text` itself has LF
+    parts: tuple["Snapshot", ...] = ()  # the documents of the text's pages where it is joined; this is the first one's
 
     @cached_property
     def hash(self) -> str:
@@ -73,7 +75,28 @@ class Snapshot:
 
     def replaced(self, text: str) -> "Snapshot":
         """The same document with another text, as it will be once the editor has made an edit."""
-        return dataclasses.replace(self, text=text)
+        parts = (part.replaced(page.text) for part, page in zip(self.parts, pages(text), strict=False))
+        return dataclasses.replace(self, text=text, parts=tuple(parts))
+
+    def with_first(self, first: "Snapshot") -> "Snapshot":
+        """A joined text with another version of its first page."""
+        text = with_texts(self.text, [first.text, *(part.text for part in self.parts[1:])])
+        return dataclasses.replace(self, text=text, version=first.version, parts=(first, *self.parts[1:]))
+
+    def page_at(self, line: int) -> tuple["Snapshot", int]:
+        """The document of a line of the text, and the line there."""
+        for part, page in reversed(tuple(zip(self.parts, pages(self.text), strict=False))):
+            if line >= page.line:
+                return part, line - page.line
+        return self, line
+
+    def edits(self, edits: Edits) -> tuple[tuple["Snapshot", Edits], ...]:
+        """Edits of the text as those of the documents that they change."""
+        if not self.parts:
+            return ((self, edits),)
+        after = (page.text for page in pages(apply(edits, self.text)))
+        changed = [(part, text) for part, text in zip(self.parts, after, strict=True) if part.text != text]
+        return tuple((part, difference(part.text, text, edits.summary)) for part, text in changed)
 
     def kernel(self, name: str) -> Kernel | None:
         return next((kernel for kernel in self.kernels if kernel.name == name), None)

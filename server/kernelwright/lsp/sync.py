@@ -2,7 +2,7 @@
 
 from lsprotocol import types as lsp
 
-from kernelwright.lsp import diagnostics, restoring
+from kernelwright.lsp import diagnostics, launched, restoring
 from kernelwright.lsp.background import Background
 from kernelwright.lsp.session import Session, is_in
 
@@ -24,7 +24,7 @@ class Sync:
             self._background.edited(uri)
 
     def saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        self._session.launched.clear()
+        launched.outdate(self._session)
         self._background.saved(params.text_document.uri)
 
     def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
+from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Edits, Kernel, Refusal, TextEdit
 
@@ -41,11 +42,11 @@ def fixes(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[str, lsp.Range
             yield title, place, CODE, above(snapshot, kernel, guessed[:1])
 
 
-def to_try(snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[lsp.Range, lsp.Command]]:
+def to_try(session: Session, snapshot: Snapshot, where: lsp.Range) -> Iterator[tuple[lsp.Range, lsp.Command]]:
     """The command that infers lines, tries them and writes those that ran, for kernels named in `where`."""
     lines = range(where.start.line, where.end.line + 1)
     for kernel in snapshot.kernels_near(lines) if snapshot.support.tries_lines else ():
-        if kernel.name_line in lines and lacks(snapshot, kernel) is not None:
+        if kernel.name_line in lines and lacks(*session.whole(snapshot, kernel)) is not None:
             title = f"Write a workload line for {kernel.entry or kernel.name} that runs"
             about = {"uri": snapshot.uri, "kernel": kernel.name, "detached": True}
             yield snapshot.name_range(kernel), lsp.Command(title, INFER, arguments=[about])

@@ -7,6 +7,7 @@ from functools import cached_property
 from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright.languages import absence
+from kernelwright.lsp import launched
 from kernelwright.lsp.results import code_of
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
@@ -47,6 +48,8 @@ class Subject:
         """
         if now is None or now.hash == self.snapshot.hash:
             return ""
+        if self.snapshot.parts:
+            now = self.snapshot.with_first(now)
         kernel = now.kernel(self.kernel.name)
         if kernel is not None and code_of(now.text, kernel, now.kernels) == self._code:
             return ""
@@ -116,6 +119,14 @@ def subject(session: Session, asked: Arguments) -> Subject | Refusal:
         if len(choice) == 1:
             return Subject(snapshot, choice[0])
     return Refusal(f"This file has several kernels: say which of {names} is meant.")
+
+
+async def whole(session: Session, found: Subject | Refusal) -> Subject | Refusal:
+    """The kernel with all that a step on it may change: joined with the document that launches it, where only that does."""
+    if isinstance(found, Refusal):
+        return found
+    made = await launched.joined(session, found.snapshot, found.kernel)
+    return made if isinstance(made, Refusal) else found if made is None else Subject(*made)
 
 
 def meant(session: Session, params: ExecuteCommandParams) -> tuple[Arguments, Subject] | Refusal:

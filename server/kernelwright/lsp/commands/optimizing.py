@@ -5,7 +5,7 @@ from lsprotocol.types import ExecuteCommandParams, MessageType, ProgressToken
 from kernelwright import words
 from kernelwright.lsp import applying, diagnostics, jobs, results
 from kernelwright.lsp.commands.answers import declined, offered_again, sentence
-from kernelwright.lsp.commands.arguments import Arguments, arguments, subject
+from kernelwright.lsp.commands.arguments import Arguments, arguments, subject, whole
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.undone import undone
@@ -33,7 +33,7 @@ async def apply_strategy(session: Session, params: ExecuteCommandParams) -> Json
 
 
 async def _step(session: Session, asked: Arguments, token: ProgressToken | None) -> Json:
-    found = subject(session, asked)
+    found = await whole(session, subject(session, asked))
     if isinstance(found, Refusal):
         return declined(session, found)
     from kernelwright.engine import Request
@@ -48,7 +48,7 @@ async def _step(session: Session, asked: Arguments, token: ProgressToken | None)
         lambda report, cancel: engine.optimize(request, report, cancel),
         told,
         token,
-        outdated=lambda now: applying.outdated(now, snapshot.hash),
+        outdated=lambda now: applying.moved_on(session, snapshot, now),
     )
     if isinstance(answer, Step):
         refused = await show(session, snapshot, answer, preview=asked.preview)
@@ -76,7 +76,7 @@ async def show(session: Session, made_for: Snapshot, step: Step, *, preview: boo
     label = f"Kernelwright: {title(step)}"
     session.offered.add(step.id)
     try:
-        refused = await applying.apply(session, made_for.uri, step.edits, label, preview=preview)
+        refused = await applying.apply_whole(session, made_for, step.edits, label, preview=preview)
     finally:
         session.offered.discard(step.id)
     if refused is not None:  # the step is not in the file, so the journal must not say so

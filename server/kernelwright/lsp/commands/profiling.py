@@ -5,7 +5,7 @@ from lsprotocol.types import ExecuteCommandParams
 from kernelwright import words
 from kernelwright.lsp import jobs
 from kernelwright.lsp.commands.answers import declined, offered_again, sentence
-from kernelwright.lsp.commands.arguments import meant
+from kernelwright.lsp.commands.arguments import meant, whole
 from kernelwright.lsp.session import Session
 from kernelwright.values import Failure, ProfileResult, Refusal
 from kernelwright.wire import Json, encode_object
@@ -16,7 +16,10 @@ async def profile(session: Session, params: ExecuteCommandParams) -> Json:
     asked_of = meant(session, params)
     if isinstance(asked_of, Refusal):
         return declined(session, asked_of)
-    asked, found = asked_of
+    asked, one = asked_of
+    found = await whole(session, one)
+    if isinstance(found, Refusal):
+        return declined(session, found)
     from kernelwright.profiling import profile as run
 
     snapshot, kernel = found.snapshot, found.kernel

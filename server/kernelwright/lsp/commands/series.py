@@ -10,7 +10,7 @@ from lsprotocol.types import ExecuteCommandParams, MessageType
 from kernelwright.lsp import applying, jobs
 from kernelwright.lsp.commands import optimizing
 from kernelwright.lsp.commands.answers import declined, sentence
-from kernelwright.lsp.commands.arguments import Subject, arguments, subject
+from kernelwright.lsp.commands.arguments import Subject, arguments, subject, whole
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
@@ -27,10 +27,10 @@ _ARRIVAL = 5.0  # seconds for an applied edit to come back as a change of the do
 async def take(session: Session, params: ExecuteCommandParams, name: str, steps_of: "StepsOf") -> Json:
     """All Steps taken, in order, of those that `steps_of` makes; `name` is what the series is called."""
     asked = arguments(params)
-    found = asked if isinstance(asked, Refusal) else subject(session, asked)
+    found = asked if isinstance(asked, Refusal) else await whole(session, subject(session, asked))
     if isinstance(found, Refusal):
         return declined(session, found)
-    flight = _Flight(found.snapshot)
+    flight = _Flight(session, found.snapshot)
     taken = await jobs.run(
         session,
         found.key,
@@ -51,11 +51,12 @@ async def take(session: Session, params: ExecuteCommandParams, name: str, steps_
 class _Flight:
     """The text that the next step is worked out for. While the last one is `landing`, the document changes by itself."""
 
+    session: Session
     snapshot: Snapshot
     landing: bool = False
 
     def outdated(self, now: Snapshot | None) -> str:
-        return "" if self.landing else applying.outdated(now, self.snapshot.hash)
+        return "" if self.landing else applying.moved_on(self.session, self.snapshot, now)
 
 
 async def _steps(
@@ -80,9 +81,8 @@ async def _steps(
             flight.landing = True
             refused = await optimizing.show(session, flight.snapshot, answer)
             if refused is None and answer.outcome is Outcome.KEPT and answer.edits is not None:
-                after = apply(answer.edits, flight.snapshot.text)
-                arrived = await session.documents.wait_for_text(uri, answer.after_hash, _ARRIVAL)
-                flight.snapshot = arrived or flight.snapshot.replaced(after)
+                after = flight.snapshot.replaced(apply(answer.edits, flight.snapshot.text))
+                flight.snapshot = await applying.arrived(session, after, _ARRIVAL)
             flight.landing = False
             moved = refused.reason if refused else ""
         if moved := moved or flight.outdated(session.documents.get(uri)):

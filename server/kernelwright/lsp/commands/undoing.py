@@ -4,7 +4,7 @@ from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright.lsp import applying, diagnostics
 from kernelwright.lsp.commands.answers import declined
-from kernelwright.lsp.commands.arguments import arguments, meant, subject
+from kernelwright.lsp.commands.arguments import arguments, meant, subject, whole
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.undone import standing, undone
 from kernelwright.values import Refusal
@@ -16,7 +16,10 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
     asked_of = meant(session, params)
     if isinstance(asked_of, Refusal):
         return declined(session, asked_of)
-    asked, found = asked_of
+    asked, one = asked_of
+    found = await whole(session, one)
+    if isinstance(found, Refusal):
+        return declined(session, found)
     snapshot = found.snapshot
     engine = session.engine(snapshot.path)
     steps = engine.history(snapshot.path)
@@ -36,7 +39,7 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
     if isinstance(reversal, Refusal):
         return declined(session, reversal)
     edits = reversal.edits
-    refused = await applying.apply(session, snapshot.uri, edits, f"Kernelwright: {edits.summary}")
+    refused = await applying.apply_whole(session, snapshot, edits, f"Kernelwright: {edits.summary}")
     if refused is not None:
         return declined(session, refused)
     engine.mark_reverted(snapshot.path, reversal.step_ids)
@@ -48,7 +51,7 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
 async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json:
     """True once the text is the new baseline; results against the old one are dropped."""
     asked = arguments(params)
-    found = asked if isinstance(asked, Refusal) else subject(session, asked)
+    found = asked if isinstance(asked, Refusal) else await whole(session, subject(session, asked))
     if isinstance(found, Refusal):
         return declined(session, found)
     snapshot = found.snapshot
