@@ -18,6 +18,7 @@ from kernelwright.steps import (
     forward_only,
     new_id,
     now,
+    of_files,
     rewritten,
     syntax_failure,
     too_inaccurate,
@@ -34,7 +35,6 @@ from kernelwright.values import (
     Refusal,
     Step,
     digest,
-    in_files,
     page_names,
 )
 
@@ -141,8 +141,7 @@ class Attempts:
         )
         answer = await self.run_trial(job, report, cancel)
         if not isinstance(answer, TrialResult):
-            said = dataclasses.replace(answer, message=in_files(answer.message, candidate))
-            return failed_step(observation, action, said)
+            return failed_step(observation, action, answer)
         outcome, reason = decide(answer, self.observer.settings.min_gain, needs_number=needs_number)
         measurement = answer.measurement
         if measurement is not None:
@@ -158,7 +157,7 @@ class Attempts:
             before_hash=digest(text),
             after_hash=digest(candidate),
             outcome=outcome,
-            reason=in_files(reason, candidate),
+            reason=reason,
             verdict=answer.verdict,
             measurement=measurement,
             created=now(),
@@ -193,7 +192,7 @@ class Attempts:
             cancel=cancel,
         )
         assert isinstance(answer, TrialResult | Failure)
-        return answer
+        return of_files(answer, job.candidate)
 
     @property
     def limits(self) -> Limits:

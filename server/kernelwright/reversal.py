@@ -1,11 +1,12 @@
 """How a kept step is taken back: the edits for the text of now, and what the journal says afterwards."""
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kernelwright.journal import Journal
 from kernelwright.micro.edits import difference, transplant
-from kernelwright.values import Edits, Outcome, Refusal, digest
+from kernelwright.values import Edits, Outcome, Refusal, digest, in_files
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,9 @@ def of(journal: Journal, path: str, text: str, step_id: str) -> Reversal | Refus
     if before is None or after is None:
         return Refusal(f"The journal no longer holds the texts of step {step_id}.")
     edits = transplant(difference(after, before, f"Revert {wanted.action.strategy}"), after, text)
-    return edits if isinstance(edits, Refusal) else Reversal(edits, tuple(step.id for step in undone))
+    if isinstance(edits, Refusal):
+        return dataclasses.replace(edits, reason=in_files(edits.reason, after))
+    return Reversal(edits, tuple(step.id for step in undone))
 
 
 def mark(journal: Journal, path: str, step_ids: Iterable[str]) -> None:

@@ -27,6 +27,8 @@ from kernelwright.values import (
     Step,
     Verdict,
     digest,
+    in_files,
+    is_joined,
 )
 from kernelwright.values.opts import Precision
 
@@ -163,6 +165,23 @@ def syntax_failure(support: LanguageSupport, text: str) -> Failure | None:
         return None
     said = f"The rewritten text does not parse: {problem.message}."
     return Failure(FailureKind.COMPILE_FAILED, said, line=problem.line)
+
+
+def of_files(answer: TrialResult | Failure, text: str) -> TrialResult | Failure:
+    """The answer with lines of a joined text told as those of its files."""
+    if not is_joined(text):
+        return answer
+    if isinstance(answer, Failure):
+        return dataclasses.replace(answer, message=in_files(answer.message, text))
+    verdict = dataclasses.replace(
+        answer.verdict,
+        reason=in_files(answer.verdict.reason, text),
+        checks=tuple(
+            dataclasses.replace(check, detail=in_files(check.detail, text)) for check in answer.verdict.checks
+        ),
+        caveats=tuple(in_files(one, text) for one in answer.verdict.caveats),
+    )
+    return dataclasses.replace(answer, verdict=verdict)
 
 
 def new_id() -> str:

@@ -128,3 +128,30 @@ async def test_several_launching_files_are_told(split: Editor) -> None:
     assert answer["reason"] == (
         "copy_kernel is launched from several files (layers.py, more.py); a step can change one of them only."
     )
+
+
+async def test_from_the_launching_document(split: Editor) -> None:
+    """The kernel's own document need not be open, and a step is the same."""
+    layers = split.open("layers.py", LAUNCHER)
+    found: list[str] = []
+    while not found:  # it is looked for when it is first asked for
+        commands = [lens.command for lens in await split.lenses(layers)]
+        found = [one.title for one in commands if one is not None and "copy_kernel" in one.title]
+    assert found == ["Optimize kernel copy_kernel of kernels.py"]
+    titles = {one.title: one for one in await split.actions(layers, "def copied") if one.disabled is None}
+    action = titles["Optimize copy_kernel of kernels.py: Autotune launch constants"]
+    assert action.command is not None
+    (about,) = action.command.arguments or ()
+    assert about["uri"] == layers
+    step = await split.command("kernelwright.apply", {**about, "detached": False})
+    assert step["outcome"] == "kept", step["reason"]
+    kernels, launcher = both(split)
+    assert "@triton.autotune(" in kernels
+    assert "copy_kernel[grid](x, out, x.numel())" in launcher
+
+
+async def test_a_kernel_that_the_launching_document_does_not_launch(split: Editor) -> None:
+    layers = split.open("layers.py", LAUNCHER)
+    answer = await split.command("kernelwright.apply", {"uri": layers, "kernel": "other_kernel", "strategy": AUTOTUNE})
+    assert answer["$"] == "Refusal"
+    assert answer["reason"].startswith("This file has no kernel 'other_kernel'")

@@ -11,6 +11,7 @@ from kernelwright.values import (
     in_files,
     is_joined,
     joined,
+    page_around,
     page_names,
     pages,
     with_pages_of,
@@ -91,3 +92,10 @@ def test_lines_are_told_as_those_of_the_files() -> None:
 def test_the_files_of_a_text() -> None:
     assert files_of("/p/a/kernels.py", whole(name="../layers.py")) == ("/p/a/kernels.py", "/p/layers.py")
     assert files_of("/p/a/kernels.py", KERNELS) == ("/p/a/kernels.py",)
+
+
+def test_the_page_of_a_line() -> None:
+    text = whole()
+    at = pages(text)[1].line
+    assert [page_around(text, line).name for line in (0, at - 1, at, at + 3)] == ["", "", "layers.py", "layers.py"]
+    assert page_around(KERNELS, 1).text == KERNELS

@@ -19,11 +19,20 @@ _INFER = "No workload: write one that runs", "kernelwright.infer"
 
 
 def code_lens(session: Session, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-    """One lens a kernel, still without its words."""
+    """One lens a kernel, still without its words; those of other files that this one launches are among them."""
     snapshot = session.documents.get(params.text_document.uri)
     if snapshot is None or not session.settings.code_lens:
         return []
-    return [lsp.CodeLens(snapshot.name_range(kernel), data=_data(snapshot, kernel)) for kernel in snapshot.kernels]
+    own = [lsp.CodeLens(snapshot.name_range(kernel), data=_data(snapshot, kernel)) for kernel in snapshot.kernels]
+    return [*own, *(_at_launcher(snapshot, one) for one in launched.known_by_launcher(session, snapshot))]
+
+
+def _at_launcher(snapshot: Snapshot, one: tuple[Snapshot, Kernel]) -> lsp.CodeLens:
+    """A lens at what launches a kernel of another file."""
+    line, (joined, kernel) = launched.launcher_lines(one).start, one
+    title = f"{_ACTION} {kernel.name} of {Path(joined.path).name}"
+    data = {"uri": snapshot.uri, "kernel": kernel.name, "title": title}
+    return lsp.CodeLens(snapshot.lines_range(line, line + 1), data=data)
 
 
 def _data(snapshot: Snapshot, kernel: Kernel) -> dict[str, str]:
@@ -39,7 +48,8 @@ async def resolve(session: Session, lens: lsp.CodeLens) -> lsp.CodeLens:
     kernel = snapshot.kernel(str(subject.get("kernel", ""))) if snapshot else None
     about = {"uri": subject.get("uri"), "kernel": subject.get("kernel"), "detached": True}
     if snapshot is None or kernel is None:
-        return lsp.CodeLens(lens.range, lsp.Command(_ACTION, _OPTIMIZE, arguments=[about]))
+        title = str(subject.get("title", _ACTION))
+        return lsp.CodeLens(lens.range, lsp.Command(title, _OPTIMIZE, arguments=[about]))
     places = [(site.function, site.file.name) for site in await launched.sites(session, snapshot, kernel)]
     if subject.get("missing") and lacks(*session.whole(snapshot, kernel)) is not None:
         return lsp.CodeLens(lens.range, lsp.Command(*_for_missing(snapshot, places), arguments=[about]))

@@ -24,7 +24,6 @@ from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Resources
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
     from kernelwright.lsp.compiled import Compiled
-    from kernelwright.lsp.launched import Looked
     from kernelwright.macro.strategy import Observation
     from kernelwright.menu import Menu
     from kernelwright.models import Provider
@@ -67,7 +66,9 @@ class Session:
         self.offered: set[str] = set()  # ids of steps whose edits the editor has not made, or refused, yet
         self.key = ""  # of the language model, from the editor's secret storage
         self.compiled: dict[str, Compiled] = {}  # what a compiler has last told of a document, by uri
-        self.launched: dict[str, Looked] = {}  # what is known of where others launch a document's kernels, by uri
+        # What is known of where others launch a document's kernels, and of which kernels of others it launches; by uri
+        self.launched: dict[str, launched.Looked[launched.Sites]] = {}
+        self.launching: dict[str, launched.Looked[launched.Launched]] = {}
         self.joined: dict[tuple[str, str], tuple[tuple[Snapshot, ...], Joined]] = {}  # by uri and kernel, and what of
         self.parts: dict[str, list[str]] = {}  # of answers that the editor's models are writing, by request
         self.writing = asyncio.Lock()  # held by a tool from reading a file to writing it
@@ -190,7 +191,7 @@ class Session:
         if made is None or made.engine is not engine or made.observation != observation:
             made = self._menus[key] = _Made(engine, observation, self.spawn(self._menu(engine, observation)))
         found = await asyncio.shield(made.menu)
-        return found if self.documents.get(snapshot.uri) is snapshot else None
+        return found if self.documents.get(snapshot.uri) in (snapshot.own, None) else None
 
     async def _menu(self, engine: "Engine", observation: "Observation") -> "Menu":
         from kernelwright.menu import menu

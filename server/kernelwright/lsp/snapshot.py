@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
 from kernelwright.lsp import positions
-from kernelwright.micro.edits import difference
-from kernelwright.values import Edits, Kernel, Refusal, Workload, apply, digest, pages, with_texts
+from kernelwright.values import (
+    Edits,
+    Kernel,
+    Refusal,
+    Workload,
+    apply,
+    digest,
+    page_around,
+    page_names,
+    pages,
+    with_texts,
+)
 
 if TYPE_CHECKING:
     from kernelwright.languages import LanguageSupport
@@ -78,6 +88,11 @@ class Snapshot:
         parts = (part.replaced(page.text) for part, page in zip(self.parts, pages(text), strict=False))
         return dataclasses.replace(self, text=text, parts=tuple(parts))
 
+    @property
+    def own(self) -> "Snapshot":
+        """The document alone."""
+        return self.parts[0] if self.parts else self
+
     def with_first(self, first: "Snapshot") -> "Snapshot":
         """A joined text with another version of its first page."""
         text = with_texts(self.text, [first.text, *(part.text for part in self.parts[1:])])
@@ -85,15 +100,17 @@ class Snapshot:
 
     def page_at(self, line: int) -> tuple["Snapshot", int]:
         """The document of a line of the text, and the line there."""
-        for part, page in reversed(tuple(zip(self.parts, pages(self.text), strict=False))):
-            if line >= page.line:
-                return part, line - page.line
+        page = page_around(self.text, line)
+        if self.parts:
+            return self.parts[page_names(self.text).index(page.name)], line - page.line
         return self, line
 
     def edits(self, edits: Edits) -> tuple[tuple["Snapshot", Edits], ...]:
         """Edits of the text as those of the documents that they change."""
         if not self.parts:
             return ((self, edits),)
+        from kernelwright.micro.edits import difference  # only where edits are made
+
         after = (page.text for page in pages(apply(edits, self.text)))
         changed = [(part, text) for part, text in zip(self.parts, after, strict=True) if part.text != text]
         return tuple((part, difference(part.text, text, edits.summary)) for part, text in changed)

@@ -57,4 +57,5 @@ class Sync:
         self._background.drop(uri)
         self._session.compiled.pop(uri, None)
         self._session.launched.pop(uri, None)
+        self._session.launching.pop(uri, None)
         diagnostics.clear(self._session, uri)

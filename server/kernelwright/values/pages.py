@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _BORDER = re.compile(r"""\n(['"])kernelwright: from here on ([\w ./+-]+)\1\n""")
-_LINES = re.compile(r"\b(lines?) (\d+(?:, \d+)*)")
+_LINES = re.compile(r"\b([Ll]ines?) (\d+(?:, \d+)*)")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,11 @@ def joined(first: str, name: str, second: str) -> str | None:
 def pages(text: str) -> tuple[Page, ...]:
     """The parts of a text, in order: one, with all of it, where it is not joined."""
     return tuple(_pages(text))
+
+
+def page_around(text: str, line: int) -> Page:
+    """The page that a line of the text, from 0, stands on."""
+    return next(page for page in reversed(pages(text)) if line >= page.line)
 
 
 def page_names(text: str) -> tuple[str, ...]:

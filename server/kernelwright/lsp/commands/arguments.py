@@ -121,11 +121,19 @@ def subject(session: Session, asked: Arguments) -> Subject | Refusal:
     return Refusal(f"This file has several kernels: say which of {names} is meant.")
 
 
-async def whole(session: Session, found: Subject | Refusal) -> Subject | Refusal:
-    """The kernel with all that a step on it may change: joined with the document that launches it, where only that does."""
-    if isinstance(found, Refusal):
+async def whole(session: Session, asked: Arguments | Refusal) -> Subject | Refusal:
+    """The kernel that is meant, with all that a step on it may change: joined with the document that launches it, where only
+    that does. It can be named in either.
+    """
+    if isinstance(asked, Refusal):
+        return asked
+    found, snapshot = subject(session, asked), session.documents.get(asked.uri)
+    if isinstance(found, Subject):
+        made = await launched.joined(session, found.snapshot, found.kernel)
+    elif snapshot is not None:
+        made = await launched.by_launcher(session, snapshot, asked.kernel, asked.line)
+    else:
         return found
-    made = await launched.joined(session, found.snapshot, found.kernel)
     return made if isinstance(made, Refusal) else found if made is None else Subject(*made)
 
 

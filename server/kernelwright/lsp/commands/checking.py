@@ -7,7 +7,7 @@ from lsprotocol.types import ExecuteCommandParams, ProgressToken
 from kernelwright import words
 from kernelwright.lsp import diagnostics, jobs
 from kernelwright.lsp.commands.answers import declined, offered_again, sentence
-from kernelwright.lsp.commands.arguments import Subject, arguments, subject, whole
+from kernelwright.lsp.commands.arguments import Subject, arguments, whole
 from kernelwright.lsp.results import Result, code_of, with_verdict
 from kernelwright.lsp.session import Session
 from kernelwright.values import Failure, FailureKind, Refusal
@@ -28,8 +28,7 @@ async def measure(session: Session, params: ExecuteCommandParams) -> Json:
 
 
 async def _command(session: Session, params: ExecuteCommandParams, *, measure: bool) -> Json:
-    asked = arguments(params)
-    found = asked if isinstance(asked, Refusal) else await whole(session, subject(session, asked))
+    found = await whole(session, arguments(params))
     if isinstance(found, Refusal):
         return declined(session, found)
     answer = await check(session, found, measure=measure, token=params.work_done_token)

@@ -5,7 +5,7 @@ from lsprotocol.types import ExecuteCommandParams, MessageType, ProgressToken
 from kernelwright import words
 from kernelwright.lsp import applying, diagnostics, jobs, results
 from kernelwright.lsp.commands.answers import declined, offered_again, sentence
-from kernelwright.lsp.commands.arguments import Arguments, arguments, subject, whole
+from kernelwright.lsp.commands.arguments import Arguments, arguments, whole
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.lsp.undone import undone
@@ -33,7 +33,7 @@ async def apply_strategy(session: Session, params: ExecuteCommandParams) -> Json
 
 
 async def _step(session: Session, asked: Arguments, token: ProgressToken | None) -> Json:
-    found = await whole(session, subject(session, asked))
+    found = await whole(session, asked)
     if isinstance(found, Refusal):
         return declined(session, found)
     from kernelwright.engine import Request

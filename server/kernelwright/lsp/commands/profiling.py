@@ -5,7 +5,7 @@ from lsprotocol.types import ExecuteCommandParams
 from kernelwright import words
 from kernelwright.lsp import jobs
 from kernelwright.lsp.commands.answers import declined, offered_again, sentence
-from kernelwright.lsp.commands.arguments import meant, whole
+from kernelwright.lsp.commands.arguments import arguments, whole
 from kernelwright.lsp.session import Session
 from kernelwright.values import Failure, ProfileResult, Refusal
 from kernelwright.wire import Json, encode_object
@@ -13,11 +13,10 @@ from kernelwright.wire import Json, encode_object
 
 async def profile(session: Session, params: ExecuteCommandParams) -> Json:
     """A ProfileResult: the kernels of one warm call with launches, time and origin; with `sentence`, its line in words."""
-    asked_of = meant(session, params)
-    if isinstance(asked_of, Refusal):
-        return declined(session, asked_of)
-    asked, one = asked_of
-    found = await whole(session, one)
+    asked = arguments(params)
+    found = await whole(session, asked)
+    if isinstance(asked, Refusal):
+        return declined(session, asked)
     if isinstance(found, Refusal):
         return declined(session, found)
     from kernelwright.profiling import profile as run

@@ -10,7 +10,7 @@ from lsprotocol.types import ExecuteCommandParams, MessageType
 from kernelwright.lsp import applying, jobs
 from kernelwright.lsp.commands import optimizing
 from kernelwright.lsp.commands.answers import declined, sentence
-from kernelwright.lsp.commands.arguments import Subject, arguments, subject, whole
+from kernelwright.lsp.commands.arguments import Subject, arguments, whole
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Failure, FailureKind, Outcome, Refusal, Step, apply
@@ -26,8 +26,7 @@ _ARRIVAL = 5.0  # seconds for an applied edit to come back as a change of the do
 
 async def take(session: Session, params: ExecuteCommandParams, name: str, steps_of: "StepsOf") -> Json:
     """All Steps taken, in order, of those that `steps_of` makes; `name` is what the series is called."""
-    asked = arguments(params)
-    found = asked if isinstance(asked, Refusal) else await whole(session, subject(session, asked))
+    found = await whole(session, arguments(params))
     if isinstance(found, Refusal):
         return declined(session, found)
     flight = _Flight(session, found.snapshot)

@@ -4,7 +4,7 @@ from lsprotocol.types import ExecuteCommandParams
 
 from kernelwright.lsp import applying, diagnostics
 from kernelwright.lsp.commands.answers import declined
-from kernelwright.lsp.commands.arguments import arguments, meant, subject, whole
+from kernelwright.lsp.commands.arguments import arguments, whole
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.undone import standing, undone
 from kernelwright.values import Refusal
@@ -13,11 +13,10 @@ from kernelwright.wire import Json, encode
 
 async def revert(session: Session, params: ExecuteCommandParams) -> Json:
     """Takes back the step that is named, or the last kept one of the kernel, with all that were taken after it."""
-    asked_of = meant(session, params)
-    if isinstance(asked_of, Refusal):
-        return declined(session, asked_of)
-    asked, one = asked_of
-    found = await whole(session, one)
+    asked = arguments(params)
+    found = await whole(session, asked)
+    if isinstance(asked, Refusal):
+        return declined(session, asked)
     if isinstance(found, Refusal):
         return declined(session, found)
     snapshot = found.snapshot
@@ -50,8 +49,7 @@ async def revert(session: Session, params: ExecuteCommandParams) -> Json:
 
 async def reset_baseline(session: Session, params: ExecuteCommandParams) -> Json:
     """True once the text is the new baseline; results against the old one are dropped."""
-    asked = arguments(params)
-    found = asked if isinstance(asked, Refusal) else await whole(session, subject(session, asked))
+    found = await whole(session, arguments(params))
     if isinstance(found, Refusal):
         return declined(session, found)
     snapshot = found.snapshot

@@ -10,7 +10,7 @@ from kernelwright.source.calls import parameters
 from kernelwright.source.imports import Aliases, aliases_in
 from kernelwright.source.trees import walk
 from kernelwright.source.triton.reader import Reading, canonical
-from kernelwright.values import Kernel, Refusal, encoded, line_starts
+from kernelwright.values import Kernel, Refusal, encoded, line_starts, page_around
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _fragment(text: str, start_line: int, end_line: int) -> Fragment | Refusal:
     node = _definition(piece, start_line)
     if isinstance(node, Refusal):
         return node
-    return Fragment(node, text, aliases_in(encoded(text)))
+    return Fragment(node, text, aliases_in(encoded(page_around(text, start_line).text)))
 
 
 @functools.lru_cache(maxsize=64)
