@@ -140,3 +140,15 @@ def test_several_launching_files_are_told(project: Path) -> None:
     ended = kernelwright("optimize", *FROM_EITHER[0])
     assert ended.exit_code == 2
     assert "copy_kernel is launched from several files (../layers.py, ../more.py)" in ended.output
+
+
+def test_the_list_says_how_it_is_called_there(project: Path) -> None:
+    listed = kernelwright("list", "package")
+    assert (
+        "copy_kernel  package/inner/kernels.py: copied(randn(1000)); launched by copied in package/layers.py"
+        in listed.output
+    )
+    assert "kernelwright optimize package/inner/kernels.py --kernel copy_kernel" in listed.output
+    (project / "package/layers.py").write_text(LAYERS.replace("# workload: copied(randn(1000))\n", ""))
+    listed = kernelwright("list", "package")
+    assert "Launched by copied in package/layers.py; no workload says with what." in listed.output

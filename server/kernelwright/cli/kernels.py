@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import callers, elsewhere, files, recording, words
+from kernelwright import callers, elsewhere, files, joining, recording, words
 from kernelwright.cli import console, lines
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
@@ -15,7 +15,7 @@ from kernelwright.entries import lacks_workload
 from kernelwright.languages import of_file
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry
-from kernelwright.values import Refusal
+from kernelwright.values import Refusal, Workload
 
 
 def list_places(places: Sequence[Path], json_out: Path | None) -> int:
@@ -33,10 +33,11 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
     rows = []
     for entry in entries:
         file = os.path.relpath(entry.file)
-        workload = of_file(Path(entry.file)).workload(texts[Path(entry.file)], entry.name)
+        support = of_file(Path(entry.file))
+        workload = _by_launcher(found, graph, entry) or support.workload(texts[Path(entry.file)], entry.name)
         missing = workload.reason if isinstance(workload, Refusal) else ""
         for kernel in entry.kernels:
-            if entry in lacking:
+            if entry in lacking and missing:
                 following = recorded[entry] or f"kernelwright infer --write {shlex.quote(file)}"
             else:
                 following = "" if missing else f"kernelwright optimize {shlex.quote(file)} --kernel {kernel}"
@@ -45,12 +46,25 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
             if entry in others and (sites := elsewhere.sites(found, graph, Path(entry.file), [kernel])[kernel]):
                 where = words.launched_by([(site.function, os.path.relpath(site.file)) for site in sites])
                 lacks = f"Launched by {where}; no workload says with what."
-                said = lacks if entry in lacking else said if missing else f"{said}; launched by {where}"
+                said = lacks if entry in lacking and missing else said if missing else f"{said}; launched by {where}"
             OUT.print(f"[bold]{escape(kernel)}[/]  {escape(file)}: {escape(said)}", soft_wrap=True)
             if following:
                 OUT.print(f"  {escape(following)}", highlight=False, soft_wrap=True)
     console.write_json(json_out, {"kernels": rows})
     return DONE
+
+
+def _by_launcher(found: Mapping[Path, str], graph: callers.Graph, entry: Entry) -> Workload | None:
+    """How the one other file that launches a kernel is called; None where that is not known."""
+    file, support = Path(entry.file), of_file(Path(entry.file))
+    if entry.kind != "kernel" or file not in found:
+        return None
+    for kernel in support.kernels(found[file]):
+        if kernel.name in entry.kernels and joining.may_be_joined(kernel):
+            one = joining.with_launcher(found, graph, file, kernel, support)
+            workload = support.workload(one.text, one.kernel.entry) if isinstance(one, joining.Joined) else None
+            return workload if isinstance(workload, Workload) else None
+    return None
 
 
 def _recording(found: Mapping[Path, str], graph: callers.Graph, lacking: Sequence[Entry]) -> dict[Entry, str]:

@@ -112,7 +112,8 @@ _METHODS = {
 
 _ARGUMENTS = """
 Each takes one argument, an object. `uri` is the file, which must be open; `kernel` names the kernel, or `line` (from 0)
-points into it; neither is needed where the workload calls one kernel. `strategy` is the id of a strategy, `step` of a step,
+points into it; neither is needed where the workload calls one kernel. A kernel of another file that this one launches can be
+named, too. `strategy` is the id of a strategy, `step` of a step,
 `script` the path of the test or script that `record` runs, one of those that `callers` answers with.
 `quiet: true` leaves out the message window of `profile`, `history` and `doctor`. A step of `history` says
 by `measured` whether its number may be said; with `texts: true` it has the file `before` and `after` it, where the journal

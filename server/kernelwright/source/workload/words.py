@@ -163,7 +163,13 @@ their imports, their modules and functions are called as workload lines there sa
 launch the kernel with is written down. The lens above such a kernel, and `kernelwright list`, say where it is
 launched. That a line runs does not make it typical: look at its sizes before you time anything. In the editor the
 quick fix "Write a workload line for … that runs" does the same; another one takes lines over from benchmarks in the
-file. This page is generated from the code.
+file.
+
+A Triton kernel needs no line of its own where one other file launches it and has a line for the function that does. A step
+is then taken on both files, and can be asked for in either: in `layers.py` by `kernelwright optimize layers.py --kernel
+norm_kernel`, in the editor above the launching function. The gate runs both texts as they would be. The editor makes one
+edit of both documents, and `--write` changes both files or neither. `kernelwright revert` names the kernel's file.
+A kernel that several files launch needs a line of its own. This page is generated from the code.
 """
 
 _LIMITS = """

@@ -94,3 +94,27 @@ def test_lines_are_those_of_the_joined_text(tmp_path: Path) -> None:
     )
     assert ran(program, tmp_path) == ["raise ValueError"]
     assert joined("", "layers.py", launcher)
+
+
+def test_what_does_not_import_the_pages_is_loaded_once(tmp_path: Path) -> None:
+    """It may register operators, which can be done once in a process."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "ops.py").write_text(
+        "import builtins\nassert not hasattr(builtins, 'ops_of_mine')\nbuiltins.ops_of_mine = 1\n"
+    )
+    (package / "kernels.py").write_text("from . import ops\nNAME = 'disk'\n")
+    (package / "between.py").write_text("from package import (\n    ops,\n    kernels,\n)\n")
+    launcher = "from .between import kernels\n\ndef told():\n    return kernels.NAME\n"
+    (package / "layers.py").write_text(launcher)
+    program = (
+        "path = str(FOLDER / 'package/kernels.py')\n"
+        f"texts = [joined('from . import ops\\nNAME = ' + repr(name), 'layers.py', {launcher!r}) for name in ('one', 'two')]\n"
+        "one, two = (load_module(path, whole) for whole in texts)\n"
+        "unload(one)\n"
+        "print(two.told(), load_module(path, texts[0]).told())\n"
+        "disk = load_module(str(FOLDER / 'package/layers.py'), (FOLDER / 'package/layers.py').read_text())\n"
+        "print(disk.told())\n"
+    )
+    assert ran(program, tmp_path) == ["two one", "disk"]

@@ -1,7 +1,8 @@
 """What the code of a text of several pages imports: the pages in the place of their files, and modules that have seen these.
 
-Such texts may be loaded beside each other in one process. Each has its own modules of the user's folders, which take their
-place in `sys.modules` while its code imports.
+Such texts may be loaded beside each other in one process. Each has its own modules of these files, and of those that import
+them, which take their place in `sys.modules` while its code imports. Others are shared: they may be slow to load, and may
+register operators, which can be done once.
 """
 
 import builtins
@@ -9,6 +10,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +21,10 @@ from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.subject import lies_in
 
 _OURS = "kernelwright"
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(?:\([^)]*\)|[^\n#;]*)|import[ \t]+[^\n#;]+)", re.MULTILINE
+)
+_NAME = re.compile(r"\w+")
 
 
 class Pages(importlib.abc.MetaPathFinder):
@@ -33,7 +39,7 @@ class Pages(importlib.abc.MetaPathFinder):
         self._texts = dict(texts)
         self._copies = dict(copies)
         self._roots = tuple(dict.fromkeys(roots))
-        self._modules: dict[str, ModuleType] = {}  # those of the user's folders, while another text's are in place
+        self._modules: dict[str, ModuleType] = {}  # its own ones, while another text's are in place
         self._served: dict[str, Path] = {}
         self._stems = {file.parent.name if file.stem == "__init__" else file.stem for file in self._texts}
         self._first_names = {Path(entry).stem for root in self._roots for entry in os.listdir(root)}
@@ -62,10 +68,19 @@ class Pages(importlib.abc.MetaPathFinder):
         if Pages._current is self:
             return
         leave_place()
-        _forget(self._roots, self._served)
+        _forget(self._roots, dict.fromkeys(self._names()))
         sys.modules.update(self._modules)
+        for name, module in self._modules.items():
+            package, _, own = name.rpartition(".")
+            if package in sys.modules:
+                setattr(sys.modules[package], own, module)
         sys.meta_path.insert(0, self)
         Pages._current = self
+
+    def _names(self) -> list[str]:
+        """The names of the modules that stand for the files now, however they were imported."""
+        files = {str(file) for file in self._texts}
+        return [name for name, module in list(sys.modules.items()) if getattr(module, "__file__", None) in files]
 
     def leave(self) -> None:
         """Have imports find what is on the disk again, until code of this text imports the next time."""
@@ -110,15 +125,32 @@ def leave_place() -> None:
 
 
 def _forget(roots: Sequence[Path], served: Mapping[str, object]) -> dict[str, ModuleType]:
-    """Drop the imported modules of the user's folders, and those that were served; returns them."""
-    found = {name: module for name, module in list(sys.modules.items()) if name in served or _lies_below(roots, module)}
-    for name in found:
-        if name.split(".")[0] != _OURS:
-            del sys.modules[name]
+    """Drop the modules that were served, and those below the roots that import them, directly or not; returns all."""
+    found = {name: sys.modules[name] for name in served if name in sys.modules}
+    others = {name: module for name, module in list(sys.modules.items()) if _lies_below(roots, name, module)}
+    imported = {name: _imported(str(module.__file__)) for name, module in others.items() if name not in found}
+    gone = {name.rpartition(".")[2] for name in found}
+    while more := {name for name, words in imported.items() if not gone.isdisjoint(words)} - found.keys():
+        found |= {name: others[name] for name in more}
+        gone |= {name.rpartition(".")[2] for name in more}
+    for name, module in found.items():
+        del sys.modules[name]
+        package, _, own = name.rpartition(".")
+        if package in sys.modules and vars(sys.modules[package]).get(own) is module:
+            delattr(sys.modules[package], own)
     importlib.invalidate_caches()
-    return {name: module for name, module in found.items() if name.split(".")[0] != _OURS}
+    return found
 
 
-def _lies_below(roots: Sequence[Path], module: ModuleType) -> bool:
-    file = getattr(module, "__file__", None) or next(iter(vars(module).get("__path__", ())), None)  # a bare folder
-    return isinstance(file, str) and any(lies_in(root, file) for root in roots)
+def _imported(file: str) -> frozenset[str]:
+    """All names in the import statements of a file."""
+    try:
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return frozenset()
+    return frozenset(name for statement in _IMPORT.findall(text) for name in _NAME.findall(statement))
+
+
+def _lies_below(roots: Sequence[Path], name: str, module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and name.split(".")[0] != _OURS and any(lies_in(root, file) for root in roots)
