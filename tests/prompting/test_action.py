@@ -23,7 +23,9 @@ from kernelwright.values import (
     Verdict,
     VerdictStatus,
     digest,
+    joined,
 )
+from macro.strategies.test_two_files import cut
 from macro.test_examples import observed
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -62,6 +64,16 @@ def test_what_was_tried_and_what_stands_in_the_way_is_told() -> None:
     assert "The loop has two exits." in found
     assert "Reduced accuracy within the usual tolerance" in found
     assert "nothing is timed" in prompt(dataclasses.replace(observation, device=CPU))
+
+
+def test_of_two_files_it_is_told_that_they_are_two() -> None:
+    kernels, launcher = cut(STRATEGY.example.before)
+    text = joined(kernels, "layers.py", launcher)
+    assert text is not None
+    found = prompt(observed(text, needs_graph=False))
+    assert found.count("These are two files.") == 1
+    assert found.index("These are two files.") < found.index('"kernelwright: from here on layers.py"')
+    assert "These are two files." not in prompt(observed(STRATEGY.example.before, needs_graph=False))
 
 
 def test_of_a_long_file_the_rest_is_told_by_first_lines() -> None:
