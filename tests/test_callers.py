@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.callers import callers, imports, is_runnable, is_test, reached, read_all, users
+from kernelwright.callers import callers, imported_names, imports, is_runnable, is_test, reached, read_all, users
 
 FILES = {
     "src/pkg/__init__.py": "from .norm import rms_norm\nfrom . import layers\n",
@@ -94,3 +94,8 @@ def test_what_can_be_run(name: str, text: str, test: bool, runnable: bool) -> No
 
 def test_a_file_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     assert read_all([tmp_path / "missing.py"]) == {}
+
+
+def test_names_in_import_statements() -> None:
+    text = "from .a.b import (\n    c,\n    d as e,\n)\nimport f.g as h, i  # j\nimport k\nx = 'import'\n"
+    assert imported_names(text) == {*"abcdefghik", "as"}

@@ -120,6 +120,12 @@ def _modules(file: Path, text: str) -> Iterator[tuple[str, ...]]:
             yield from (parts[:count] for count in range(1, len(parts) + 1))
 
 
+def imported_names(text: str) -> frozenset[str]:
+    """All names in the import statements of a text: modules, their parts, and what is imported from them."""
+    said = [" ".join(found) for found in _FROM.findall(text)] + _IMPORT.findall(text)
+    return frozenset(name for statement in said for name in re.findall(r"\w+", statement))
+
+
 def _turned(graph: Graph) -> Graph:
     """Of each file, those that import it."""
     users: dict[Path, set[Path]] = {}

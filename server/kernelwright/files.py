@@ -46,9 +46,11 @@ def replace_all(changes: Sequence[tuple[Path, str, str]]) -> None:
     for (file, expected, text), (target, mark) in zip(changes, found, strict=True):
         try:
             _put(target, mark + text.encode("utf-8"))
-        except OSError as error:
+        except BaseException as error:
             for earlier, content in put:
                 _put(earlier, content)
+            if not isinstance(error, OSError):
+                raise
             raise BadInput(f"{file} cannot be written: {_why(error)}; nothing was changed.") from None
         put.append((target, mark + expected.encode("utf-8")))
 

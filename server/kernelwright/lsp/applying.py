@@ -99,7 +99,8 @@ async def apply_whole(
         preview = False
     if moved := moved_on(session, made_for, None):
         return Refusal(moved)
-    return await apply_to_all(session, changed, label, preview=preview)
+    now = [(session.documents.get(part.uri) or part, edits) for part, edits in changed]
+    return await apply_to_all(session, now, label, preview=preview)
 
 
 async def arrived(session: Session, after: Snapshot, seconds: float) -> Snapshot:

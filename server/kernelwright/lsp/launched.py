@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from kernelwright import callers
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import Kernel, Language, Refusal, pages
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _FRESH, _TIMES = 30.0, 50  # seconds, or so many times as long as it took to look, after which files may be others
 _PATIENCE = 1.0  # seconds in which a lens waits for it; later it is asked for again
 
-_LAUNCH = re.compile(r"\b(\w+)\s*\[[^\]\n]*\]\s*\(")
+_LAUNCH = re.compile(r"\b(?:(\w+)\.)?(\w+)[ \t]*\[[^\]\n]*\][ \t]*\(")
 
 T = TypeVar("T")
 Sites = Mapping[str, "tuple[Site, ...]"]
@@ -43,13 +44,16 @@ class Looked(Generic[T]):
 
     @property
     def known(self) -> T:
-        return self.work.result()[0] if self.work.done() else self.before
+        return self.work.result()[0] if self._has_ended() else self.before
 
     def is_fresh(self) -> bool:
-        if self.outdated or not self.work.done():
-            return not self.outdated
+        if self.outdated or not self._has_ended():
+            return not self.outdated and not self.work.done()
         _, took, at = self.work.result()
         return time.monotonic() - at < max(_FRESH, _TIMES * took)
+
+    def _has_ended(self) -> bool:
+        return self.work.done() and not self.work.cancelled() and self.work.exception() is None
 
 
 def outdate(session: "Session") -> None:
@@ -69,7 +73,7 @@ async def sites(session: "Session", snapshot: Snapshot, kernel: Kernel) -> "tupl
     if not done:
         work.add_done_callback(lambda work: None if work.cancelled() else session.client.refresh())
         return ()
-    return work.result()[0].get(kernel.name, ())
+    return session.launched[snapshot.uri].known.get(kernel.name, ())
 
 
 async def joined(session: "Session", snapshot: Snapshot, kernel: Kernel) -> tuple[Snapshot, Kernel] | Refusal | None:
@@ -164,7 +168,9 @@ def _looking_for_launched(
     session: "Session", snapshot: Snapshot
 ) -> "asyncio.Task[tuple[Launched, float, float]] | None":
     """What finds out which kernels of other files a document launches; None for one that launches none."""
-    names = frozenset(_LAUNCH.findall(snapshot.text)) - {kernel.name for kernel in snapshot.kernels}
+    found = _LAUNCH.findall(snapshot.text)
+    imported = callers.imported_names(snapshot.text) if found else frozenset()
+    names = frozenset(name for owner, name in found if (owner or name) in imported)
     if not names or snapshot.support.id != "python" or not Path(snapshot.path).is_absolute():
         return None
     looked = session.launching.get(snapshot.uri)
@@ -178,7 +184,7 @@ def _looking_for_launched(
 def _found_launched(
     root: Path, within: bool, file: Path, opened: Mapping[Path, str], support: "LanguageSupport"
 ) -> "tuple[Launched, float, float]":
-    from kernelwright import callers, joining
+    from kernelwright import joining
 
     begun = time.monotonic()
     texts = _texts(root, within, opened)
@@ -233,7 +239,6 @@ def _where(session: "Session", snapshot: Snapshot) -> tuple[Path, bool, Path, Ma
 
 def _texts(root: Path, within: bool, opened: Mapping[Path, str]) -> dict[Path, str]:
     """Those below the root, where that is a folder of the workspace; else those of the file's neighbours."""
-    from kernelwright import callers
     from kernelwright.recording import source_files
 
     return callers.read_all(source_files([root] if within else sorted(root.glob("*.py")))) | dict(opened)
@@ -242,7 +247,7 @@ def _texts(root: Path, within: bool, opened: Mapping[Path, str]) -> dict[Path, s
 def _found(
     root: Path, within: bool, file: Path, opened: Mapping[Path, str], names: frozenset[str]
 ) -> tuple[Sites, float, float]:
-    from kernelwright import callers, elsewhere
+    from kernelwright import elsewhere
 
     begun = time.monotonic()
     texts = _texts(root, within, opened)

@@ -59,7 +59,7 @@ class Pages(importlib.abc.MetaPathFinder):
         file = Path(spec.origin).resolve() if spec is not None and spec.origin else None
         if spec is None or file not in self._texts:
             return None
-        spec.loader = _Loader(self._texts[file], self._copies[file])
+        spec.loader = _Loader(self, self._texts[file], self._copies[file])
         self._served[name] = file
         return spec
 
@@ -107,14 +107,14 @@ class Pages(importlib.abc.MetaPathFinder):
 
 
 class _Loader(importlib.abc.Loader):
-    def __init__(self, text: str, copy: Path) -> None:
+    def __init__(self, pages: Pages, text: str, copy: Path) -> None:
+        self._pages = pages
         self._text = text
         self._copy = copy
 
     def exec_module(self, module: ModuleType) -> None:
         module.__file__ = str(self._copy)
-        assert Pages._current is not None
-        module.__dict__["__builtins__"] = Pages._current.builtins()
+        module.__dict__["__builtins__"] = self._pages.builtins()
         exec(ran.compiled(self._text, str(self._copy), module.__dict__), module.__dict__)
 
 
