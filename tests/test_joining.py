@@ -4,9 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright import callers, joining
+from kernelwright import callers, joining, steps
+from kernelwright.journal import open_in_memory
 from kernelwright.languages.python import SUPPORT
-from kernelwright.values import Kernel, Refusal, pages
+from kernelwright.observer import Observer
+from kernelwright.proof.jobs import TrialResult
+from kernelwright.settings import DEFAULTS
+from kernelwright.values import Check, Failure, FailureKind, Kernel, Refusal, Verdict, VerdictStatus, joined, pages
 
 KERNELS = """\
 import triton
@@ -104,3 +108,35 @@ def test_a_kernel_that_its_own_file_launches_is_not_joined() -> None:
     assert not joining.may_be_joined(own)
     said = "# workload: scale_kernel[(1,)](randn(8), out(8), 8, BLOCK=8)\n@triton.jit"
     assert not joining.may_be_joined(kernel(KERNELS.replace("@triton.jit", said)))
+
+
+def test_what_a_trial_says_of_lines_names_their_files() -> None:
+    text = joined(KERNELS, "layers.py", layers())
+    assert text is not None
+    line = pages(text)[1].line + 5
+    failed = steps.of_files(Failure(FailureKind.CRASHED, f"It raised at line {line}."), text)
+    assert isinstance(failed, Failure)
+    assert failed.message == "It raised at line 5 of layers.py."
+    check = Check("runs", "scaled(randn(8))", False, f"line {line} raised, called from line 3")
+    verdict = Verdict(VerdictStatus.FAILED, "a", "b", (check,), f"Line {line} raised.", caveats=(f"not line {line}",))
+    result = steps.of_files(TrialResult(verdict), text)
+    assert isinstance(result, TrialResult)
+    assert result.verdict.checks[0].detail == "line 5 of layers.py raised, called from line 3"
+    assert result.verdict.reason == "Line 5 of layers.py raised."
+    assert result.verdict.caveats == ("not line 5 of layers.py",)
+    assert steps.of_files(TrialResult(verdict), KERNELS) == TrialResult(verdict)
+
+
+def test_a_baseline_is_of_as_many_files_as_the_text(tmp_path: Path) -> None:
+    """The journal of a kernel that had a workload line of its own before, or has one now."""
+    whole, now = joined("old", "layers.py", "launcher"), joined(KERNELS, "layers.py", layers())
+    assert whole is not None
+    assert now is not None
+    with open_in_memory(tmp_path) as journal:
+        observer = Observer(DEFAULTS, None, journal)  # type: ignore[arg-type]  (no worker is asked)
+        assert observer.baseline("kernels.py", "scale_kernel", now) is None
+        journal.set_baseline("kernels.py", "scale_kernel", whole)
+        assert observer.baseline("kernels.py", "scale_kernel", now) == whole
+        assert observer.baseline("kernels.py", "scale_kernel", KERNELS) == "old"
+        journal.set_baseline("kernels.py", "scale_kernel", "older")
+        assert observer.baseline("kernels.py", "scale_kernel", now) == joined("older", "layers.py", layers())

@@ -155,3 +155,15 @@ async def test_a_kernel_that_the_launching_document_does_not_launch(split: Edito
     answer = await split.command("kernelwright.apply", {"uri": layers, "kernel": "other_kernel", "strategy": AUTOTUNE})
     assert answer["$"] == "Refusal"
     assert answer["reason"].startswith("This file has no kernel 'other_kernel'")
+
+
+async def test_steps_are_made_again_in_both(split: Editor) -> None:
+    uri, layers = split.open("kernels.py", KERNELS), split.open("layers.py", LAUNCHER)
+    assert (await split.command("kernelwright.apply", {"uri": uri, "strategy": AUTOTUNE}))["outcome"] == "kept"
+    after = both(split)
+    undo(split, KERNELS, LAUNCHER.replace("256", "128"))
+    (step,) = await split.command("kernelwright.replay", {"uri": layers, "kernel": "copy_kernel"})
+    assert step["outcome"] == "kept", step["reason"]
+    kernels, launcher = both(split)
+    assert launcher == after[1]
+    assert '{"BLOCK": 128}' in kernels

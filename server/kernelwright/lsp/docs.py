@@ -117,9 +117,10 @@ named, too. `strategy` is the id of a strategy, `step` of a step,
 `script` the path of the test or script that `record` runs, one of those that `callers` answers with.
 `quiet: true` leaves out the message window of `profile`, `history` and `doctor`. A step of `history` says
 by `measured` whether its number may be said; with `texts: true` it has the file `before` and `after` it, where the journal
-still knows them. `preview: true` lets an editor that knows
-change annotations show a step's edit before it is made. With `detached: true` a request without a progress token is answered
-at once, with null: editors that wait for the answer would stop for as long as the job takes. The commands of code actions and
+still knows them: two files as one text, with a line between them. `preview: true` lets an editor that knows change annotations
+show a step's edit before it is made; where that changes two documents, a message asks instead. With `detached: true` a request
+without a progress token is answered at once, with null: editors that wait for the answer would stop for as long as the job
+takes. The commands of code actions and
 lenses have it; edits, diagnostics and messages say what came of them. Other answers are values in JSON, each with its class
 under `$`; a `Refusal` or `Failure` says in words why there is no other answer.
 
