@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import contextlib
 import gc
 import os
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kept
+import warm
 from longest import LONGEST
 
 # Else torch.compile finds out by compiling for each in turn, once for each cache, whether the vector instructions work that
@@ -16,6 +18,22 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 # Else torch's threads spin after their work, on cores that other processes of the tests wait for.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # and numpy's wait for one another, in Triton's interpreter
+kept.begin()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One place to fork workers for all processes of the tests, in that which starts the others."""
+    if warm.PLACE not in os.environ:
+        place = contextlib.ExitStack()
+        place.enter_context(warm.begin())
+        config.add_cleanup(place.close)
+    warm.install()
+
+
+@pytest.fixture
+def workers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers start as a user's do, and are children of this process."""
+    monkeypatch.delenv(warm.PLACE)
 
 
 @pytest.fixture(scope="session", autouse=True)

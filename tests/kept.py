@@ -13,7 +13,7 @@ from kernelwright.proof.client import Priority, Workers
 from kernelwright.proof.jobs import Answer, Job
 from kernelwright.values import Device, Failure
 
-_ENVIRONMENT = dict(os.environ)
+_environment: dict[str, str] = {}
 
 
 class Lent:
@@ -64,6 +64,11 @@ def lent(interpreter: str | None, *, cwd: Path, keep: str = "") -> Workers | Len
     return Workers(interpreter, cwd=cwd, keep=keep) if interpreter or keep else Lent()
 
 
+def begin() -> None:
+    """Have the processes get the environment of now, and not what a test changes for itself."""
+    _environment.update(os.environ)
+
+
 def end() -> None:
     """End the processes, where any were lent."""
     if _kept.cache_info().currsize:
@@ -75,5 +80,5 @@ def end() -> None:
 def _kept() -> tuple[Workers, asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
-    with unittest.mock.patch.dict(os.environ, _ENVIRONMENT, clear=True):  # not what a test has changed for itself
+    with unittest.mock.patch.dict(os.environ, _environment, clear=True):
         return Workers(), loop

@@ -12,6 +12,7 @@ from typing import Any
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import CallToolResult, Implementation, TextContent
 
+import warm
 from kernelwright.journal.opening import FOLDER
 
 
@@ -67,7 +68,7 @@ async def at_work(folder: Path, *options: str) -> AsyncIterator[Agent]:
     """An agent whose server works in `folder`. Fails where the server writes anything but the protocol to stdout."""
     command = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "kernelwright", "mcp", *options],
+        args=[*warm.module("kernelwright"), "mcp", *options],
         cwd=folder,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
     )

@@ -51,3 +51,11 @@ async def fresh(tmp_path: Path) -> AsyncIterator[Editor]:
     editor = await start(tmp_path)
     yield editor
     await stop(editor)
+
+
+@pytest_asyncio.fixture
+async def cold(tmp_path: Path) -> AsyncIterator[Editor]:
+    """As `fresh`, and its workers start as a user's do: they are children of the server."""
+    editor = await start(tmp_path, cold=True)
+    yield editor
+    await stop(editor)

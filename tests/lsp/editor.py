@@ -11,6 +11,7 @@ from pygls.uris import to_fs_path
 from pytest_lsp import LanguageClient, client_capabilities
 from pytest_lsp.client import make_test_lsp_client
 
+import warm
 from kernelwright.lsp.positions import lines
 
 ROOT = Path(__file__).parents[2]
@@ -214,16 +215,22 @@ class Editor:
         self.client.text_document_did_change(lsp.DidChangeTextDocumentParams(document, [change]))
 
 
-async def start(workspace: Path, spec: str = "visual_studio_code", **settings: object) -> Editor:
-    """A server with the capabilities of the editor that `spec` names; settings as that editor would be asked for them."""
-    return await start_with(workspace, client_capabilities(spec), **settings)
+async def start(workspace: Path, spec: str = "visual_studio_code", cold: bool = False, **settings: object) -> Editor:
+    """A server with the capabilities of the editor that `spec` names; settings as that editor would be asked for them.
+
+    The workers of a `cold` one are its children, and start by themselves (see tests/warm.py).
+    """
+    return await start_with(workspace, client_capabilities(spec), cold, **settings)
 
 
-async def start_with(workspace: Path, capabilities: lsp.ClientCapabilities, **settings: object) -> Editor:
+async def start_with(
+    workspace: Path, capabilities: lsp.ClientCapabilities, cold: bool = False, **settings: object
+) -> Editor:
     client = make_test_lsp_client()
     editor = Editor(client, workspace)
     client.set_configuration({**SETTINGS, **settings}, section="kernelwright")
-    await client.start_io(sys.executable, "-m", "kernelwright.lsp", cwd=str(workspace))
+    command = ("-m", "kernelwright.lsp") if cold else warm.module("kernelwright.lsp")
+    await client.start_io(sys.executable, *command, cwd=str(workspace))
     folder = lsp.WorkspaceFolder(workspace.as_uri(), workspace.name)
     params = lsp.InitializeParams(
         client_info=lsp.ClientInfo("Editor of the tests"),

@@ -238,12 +238,12 @@ async def test_cancel_in_mid_verification(code: Editor, own_token: bool) -> None
     assert not code.client.diagnostics.get(uri)
 
 
-async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(fresh: Editor) -> None:
-    uri = fresh.open("slow.py", SLOW)
-    await fresh.command("kernelwright.resetBaseline", {"uri": uri})
-    running = asyncio.create_task(fresh.command("kernelwright.verify", {"uri": uri}))
-    await fresh.until((fresh.workspace / "started").exists)
-    server = psutil.Process(fresh.client._server.pid)
+async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(cold: Editor) -> None:
+    uri = cold.open("slow.py", SLOW)
+    await cold.command("kernelwright.resetBaseline", {"uri": uri})
+    running = asyncio.create_task(cold.command("kernelwright.verify", {"uri": uri}))
+    await cold.until((cold.workspace / "started").exists)
+    server = psutil.Process(cold.client._server.pid)
     for worker in server.children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):  # one that ended with the one before it
             if "bootstrap.py" in " ".join(worker.cmdline()):
@@ -251,11 +251,11 @@ async def test_a_worker_that_is_killed_costs_one_failure_and_nothing_else(fresh:
     answer = await asyncio.wait_for(running, PATIENCE)
     assert answer["$"] == "Failure", answer
     assert answer["kind"] == "crashed"
-    found = await fresh.diagnostics(uri, lambda shown: at_kernel(shown, ERROR))
+    found = await cold.diagnostics(uri, lambda shown: at_kernel(shown, ERROR))
     assert "could not be verified" in at_kernel(found, ERROR)[0]
-    other = fresh.open("scaled.py", PLAIN)
-    await fresh.command("kernelwright.resetBaseline", {"uri": other})
-    answer = await fresh.command("kernelwright.verify", {"uri": other})
+    other = cold.open("scaled.py", PLAIN)
+    await cold.command("kernelwright.resetBaseline", {"uri": other})
+    answer = await cold.command("kernelwright.verify", {"uri": other})
     assert answer["verdict"]["status"] == "passed", answer
 
 
@@ -351,13 +351,14 @@ async def test_settings_that_change_during_a_run_hold_from_the_next_one(fresh: E
     assert (await fresh.command("kernelwright.verify", {"uri": uri})).get("kind") == "no-interpreter"
 
 
-async def test_workers_go_on_under_settings_that_do_not_concern_them(code: Editor) -> None:
-    uri = code.open("scaled.py", PLAIN)
-    await code.command("kernelwright.verify", {"uri": uri})
-    judges = judges_of(code)
-    await code.configure(minGain=0.5)
-    await code.command("kernelwright.verify", {"uri": uri})
-    assert judges_of(code) == judges != set()
+async def test_workers_go_on_under_settings_that_do_not_concern_them(cold: Editor) -> None:
+    uri = cold.open("scaled.py", PLAIN)
+    await cold.command("kernelwright.resetBaseline", {"uri": uri})
+    await cold.command("kernelwright.verify", {"uri": uri})
+    judges = judges_of(cold)
+    await cold.configure(minGain=0.5)
+    await cold.command("kernelwright.verify", {"uri": uri})
+    assert judges_of(cold) == judges != set()
 
 
 def judges_of(editor: Editor) -> set[int]:

@@ -14,6 +14,8 @@ from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Answer, Capture, Subject, Trial, TrialResult
 from kernelwright.values import Case, Device, Failure, FailureKind, Graph, Workload, WorkloadSource
 
+pytestmark = pytest.mark.usefixtures("workers_of_their_own")
+
 GOOD = "def f(x):\n    return x + 1\n"
 
 

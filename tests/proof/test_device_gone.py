@@ -15,6 +15,8 @@ from kernelwright.proof.client import Workers
 from kernelwright.values import Device, Failure, FailureKind, Graph
 from proof.test_client import GOOD, failure, job, running, threads, worker_pids
 
+pytestmark = pytest.mark.usefixtures("workers_of_their_own")
+
 LOST = 'RuntimeError("CUDA error: no CUDA-capable device is detected")'
 
 # Python imports `sitecustomize` when it starts; torch.cuda is changed as soon as torch has loaded it.

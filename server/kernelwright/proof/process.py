@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,16 +74,8 @@ class WorkerProcess:
         printed, printing = os.pipe()
         command = [interpreter, "-s", str(BOOTSTRAP), str(theirs.fileno()), role, str(os.getpid())]
         try:
-            popen = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=printing,
-                stderr=printing,
-                pass_fds=(theirs.fileno(),),
-                cwd=cwd if cwd is not None and cwd.is_dir() else None,
-                env=environment,
-                start_new_session=True,
-            )
+            folder_there = cwd if cwd is not None and cwd.is_dir() else None
+            popen = spawn(command, theirs.fileno(), printing, folder_there, environment)
         except OSError as error:
             os.close(printed)
             ours.close()
@@ -271,6 +263,22 @@ class WorkerProcess:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
+
+
+def spawn(
+    command: Sequence[str], descriptor: int, printing: int, cwd: Path | None, environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a worker's program, which keeps `descriptor` and prints to `printing`, in a session of its own. Raises OSError."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=printing,
+        stderr=printing,
+        pass_fds=(descriptor,),
+        cwd=cwd,
+        env=environment,
+        start_new_session=True,
+    )
 
 
 _living: set[WorkerProcess] = set()
