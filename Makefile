@@ -4,14 +4,16 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-python test-client test-ui lint docs bench package clean
+.PHONY: demo test test-python test-client test-ui lint lint-python lint-client docs bench package clean
 
 demo: $(READY)
 	$(BIN)/kernelwright optimize examples/linear_reduction.py
 	$(BIN)/kernelwright optimize examples/triton_softmax.py --strategy triton.online-reduction
 	$(BIN)/kernelwright optimize examples/cuda/matmul_naive.cu --strategy cuda.shared-tile
 
-test: lint test-client
+# What needs no Python goes beside its set-up.
+test:
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python lint-client test-client
 	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python test-ui
 
 # Hundreds of processes are started, so bytecode is kept even where the environment says otherwise.
@@ -22,7 +24,7 @@ test-python test-ui: export PYTHONDONTWRITEBYTECODE =
 test-python: $(READY)
 	nice $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
-test-client: $(READY) node_modules/.ready
+test-client: node_modules/.ready
 	npm test --silent
 
 # The extension in a real editor; says so and goes on where there is no Chromium. Tried a second time, with a word, because
@@ -30,10 +32,14 @@ test-client: $(READY) node_modules/.ready
 test-ui: $(READY) node_modules/.ready
 	npm run --silent test:ui -w vscode-client || { echo "A second try:"; npm run --silent test:ui -w vscode-client; }
 
-lint: $(READY) node_modules/.ready
+lint: lint-python lint-client
+
+lint-python: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-client: node_modules/.ready
 	npm run --silent lint
 
 docs: $(READY) node_modules/.ready
@@ -53,9 +59,11 @@ package: $(READY) node_modules/.ready
 	PYTHON=$(abspath $(BIN)/python) npm run --silent package -w vscode-client
 	mkdir -p dist && rm -f dist/kernelwright-* && cp vscode-client/dist/*.vsix vscode-client/dist/server/*.whl dist/
 
+# Pip would compile 14,000 files in one process. Some are templates that are no Python, which is no matter.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch,llm,mcp,dev]'
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch,llm,mcp,dev]'
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
 
 node_modules/.ready: package.json package-lock.json vscode-client/package.json
