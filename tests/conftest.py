@@ -22,10 +22,13 @@ kept.begin()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One place to fork workers for all processes of the tests, in that which starts the others."""
+    """One place to fork workers for all processes of the tests, in that which starts the others.
+
+    With others, all tests are run: what forks is ready by the time that these have been collected.
+    """
     if warm.PLACE not in os.environ:
         place = contextlib.ExitStack()
-        place.enter_context(warm.begin())
+        place.enter_context(warm.begin(at_once=bool(config.getoption("numprocesses", None))))
         config.add_cleanup(place.close)
     warm.install()
 

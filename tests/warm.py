@@ -20,6 +20,7 @@ from pathlib import Path
 
 PLACE = "WARM_WORKERS"  # a folder: the sockets of the processes by role, and beside them what is wanted
 _SERVER = Path(__file__).parent / "warm_server.py"
+_ROLES = ("run", "judge")
 _LOOK = 0.25  # seconds between looks for what is wanted
 _TAG_ROOM = "0" * 48  # for the tag of a worker
 
@@ -42,8 +43,10 @@ class Forked:
 
 
 @contextlib.contextmanager
-def begin() -> Iterator[None]:
-    """The place, in the environment of this process; a process is started when the first worker of its role is wanted."""
+def begin(at_once: bool = False) -> Iterator[None]:
+    """The place, in the environment of this process; a process is started when the first worker of its role is wanted, or
+    `at_once`.
+    """
     done, running = threading.Event(), []
 
     def watch(folder: Path) -> None:
@@ -53,6 +56,8 @@ def begin() -> Iterator[None]:
                 running.append(_start(wanted.stem, folder))
 
     with tempfile.TemporaryDirectory(prefix="kernelwright-warm-") as name:
+        for role in _ROLES if at_once else ():
+            Path(name, f"{role}.wanted").touch()
         watching = threading.Thread(target=watch, args=(Path(name),), daemon=True)
         watching.start()
         os.environ[PLACE] = name
@@ -89,7 +94,7 @@ def _forked(
 ) -> Forked | None:
     interpreter, *_, role, server = command
     place = os.environ.get(PLACE)
-    if not place or not hasattr(os, "pidfd_open") or interpreter != sys.executable or role not in ("run", "judge"):
+    if not place or not hasattr(os, "pidfd_open") or interpreter != sys.executable or role not in _ROLES:
         return None
     connection = socket.socket(socket.AF_UNIX)
     try:
