@@ -4,16 +4,22 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-python test-client test-ui lint lint-python lint-client docs bench package clean
+.PHONY: demo test checks suites test-python test-client test-ui lint lint-python lint-client docs bench package clean
 
 demo: $(READY)
 	$(BIN)/kernelwright optimize examples/linear_reduction.py
 	$(BIN)/kernelwright optimize examples/triton_softmax.py --strategy triton.online-reduction
 	$(BIN)/kernelwright optimize examples/cuda/matmul_naive.cu --strategy cuda.shared-tile
 
-# What needs no Python goes beside its set-up.
 test:
+	$(MAKE) --no-print-directory checks
+	$(MAKE) --no-print-directory suites
+
+# What needs no Python goes beside its set-up.
+checks:
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python lint-client test-client
+
+suites:
 	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python test-ui
 
 # Hundreds of processes are started, so bytecode is kept even where the environment says otherwise.
