@@ -1,4 +1,4 @@
-"""A program of CUDA C++ for tests: three of its kernels can be recorded, not so that of a template's launch or of a symbol."""
+"""A program of CUDA C++ for tests: four of its kernels can be recorded, not so that of a template's launch or of a symbol."""
 
 PROGRAM = """\
 #include <cstdlib>

@@ -64,11 +64,14 @@ def said(answer: CallToolResult) -> str:
 
 
 @contextlib.asynccontextmanager
-async def at_work(folder: Path, *options: str) -> AsyncIterator[Agent]:
-    """An agent whose server works in `folder`. Fails where the server writes anything but the protocol to stdout."""
+async def at_work(folder: Path, *options: str, cold: bool = False) -> AsyncIterator[Agent]:
+    """An agent whose server works in `folder`. Fails where the server writes anything but the protocol to stdout.
+
+    The workers of a `cold` one are its children, and start by themselves (see tests/warm.py).
+    """
     command = StdioServerParameters(
         command=sys.executable,
-        args=[*warm.module("kernelwright"), "mcp", *options],
+        args=[*(("-m", "kernelwright") if cold else warm.module("kernelwright")), "mcp", *options],
         cwd=folder,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
     )

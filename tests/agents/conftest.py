@@ -10,13 +10,14 @@ from agents.agent import Agent, at_work
 
 
 @pytest_asyncio.fixture(scope="module")
-async def agent(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Agent]:
-    """Its client lives in a task of its own, which the SDK wants to begin and end it."""
+async def agent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Agent]:
+    """Its client lives in a task of its own, which the SDK wants to begin and end it. It is cold where a file says COLD."""
     ready: asyncio.Future[Agent] = asyncio.get_running_loop().create_future()
     done = asyncio.Event()
 
     async def live() -> None:
-        async with at_work(tmp_path_factory.mktemp("workspace")) as agent:
+        cold = getattr(request.module, "COLD", False)
+        async with at_work(tmp_path_factory.mktemp("workspace"), cold=cold) as agent:
             ready.set_result(agent)
             await done.wait()
 

@@ -12,6 +12,7 @@ from agents.agent import Agent, at_work, until
 from cli.terminal import kernelwright
 from lsp.examples import PLAIN, SLOW, SOFTMAX
 
+COLD = True  # processes are looked for below this one
 CLAMPED = PLAIN.replace("y.clamp(min=0.0)", "torch.clamp(y, min=0.0)")
 SLOWER = SLOW.replace("* 2.0", "* (1.0 + 1.0)")
 RECIPROCAL = SOFTMAX.replace("x / tl.sum(x, axis=0)", "x * (1.0 / tl.sum(x, axis=0))")
@@ -83,7 +84,7 @@ async def test_a_file_that_a_person_changes_meanwhile_is_not_overwritten(agent: 
 
 async def test_nothing_is_left_running_when_the_agent_is_gone(tmp_path: Path) -> None:
     before = processes()
-    async with at_work(tmp_path) as agent:
+    async with at_work(tmp_path, cold=True) as agent:
         agent.write("slow.py", SLOW)
         call = asyncio.ensure_future(agent.ask("verify", file="slow.py", kernel="slow", text=SLOWER))
         await until((tmp_path / "started").exists)

@@ -121,6 +121,7 @@ async def test_a_program_of_cuda_is_recorded(agent: Agent) -> None:
         ("scale", 2),
         ("fill", 1),
         ("shift", 0),
+        ("rowwise", 1),
     ]
     assert recorded["written"] == ["program.cu"]
     assert "// workload: fill<4><<<1, 8>>>(counts=out(n, dtype=int32), n=32)\ntemplate" in file.read_text()

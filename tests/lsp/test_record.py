@@ -156,7 +156,8 @@ async def test_a_program_of_cuda_gives_its_kernels_their_lines(code: Editor) -> 
     )
     assert await code.command("kernelwright.callers", {"uri": uri}) == [str(code.folder / "program.cu")]
     recorded = await code.command("kernelwright.record", {"uri": uri})
-    assert [(one["entry"]["name"], len(one["lines"])) for one in recorded] == [("scale", 2), ("fill", 1), ("shift", 0)]
+    counts = [("scale", 2), ("fill", 1), ("shift", 0), ("rowwise", 1)]
+    assert [(one["entry"]["name"], len(one["lines"])) for one in recorded] == counts
     assert f"// workload: {recorded[1]['lines'][0]}\ntemplate <int EACH> __global__ void fill" in code.texts[uri]
     library = code.open("library.cu", PROGRAM.replace("int main", "int begin"), "cuda-cpp")
     (code.folder / "library.cu").write_text(code.texts[library])
