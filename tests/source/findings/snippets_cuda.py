@@ -55,6 +55,20 @@ WRONG["cuda.uncoalesced-access"] = [
     ),
 ]
 RIGHT["cuda.uncoalesced-access"] = [
+    kernel(XY, f"{INDEX} if (8 * i < n) for (int j = 0; j < 8; j++) y[8 * i + j] = 2.0f * x[8 * i + j];"),
+    kernel(
+        XY, f"{INDEX} if (9 * i < n) {{ float m = x[9 * i]; for (int j = 1; j < 9; j++) m += x[9 * i + j]; y[i] = m; }}"
+    ),
+    kernel(
+        "const half2* x, half2* y, int n",
+        "int i = (blockIdx.x * blockDim.x + threadIdx.x) * PER; "
+        "for (int j = 0; j < PER; j++) if (i + j < n) y[i + j] = x[i + j];",
+        head="template <int PER>\n",
+    ),
+    kernel(
+        "const float* x, float* y, int rows, int cols, bool flat",
+        f"{INDEX} float s = 0.0f; for (int k = 0; k < cols; k++) s += x[i * (flat ? 1 : cols) + k]; if (i < rows) y[i] = s;",
+    ),
     kernel(
         "const float* x, float* y, int s0, int s1, int lp0, int n",
         f"{INDEX} if (i < n) y[blockIdx.y * n + i] = x[(i - lp0) * s0 + blockIdx.y * s1];",
@@ -225,6 +239,24 @@ WRONG["cuda.divergent-barrier"] = [
     ),
 ]
 RIGHT["cuda.divergent-barrier"] = [
+    kernel(
+        XY,
+        """__shared__ float s[256]; int end = 256 * ((n + 255) / 256);
+        for (int i = threadIdx.x; i < end; i += 256) { s[threadIdx.x] = i < n ? x[i] : 0.0f; __syncthreads(); }""",
+    ),
+    kernel(
+        XY,
+        """__shared__ float s[256]; int end = roundDown(n, 256);
+        for (int i = threadIdx.x; i < end; i += 256) { s[threadIdx.x] = x[i]; __syncthreads(); }""",
+    ),
+    kernel(
+        XY,
+        """__shared__ float all; float sum = 0.0f;
+        if (threadIdx.x == 0) { sum += x[blockIdx.x]; all = sum; }
+        __syncthreads();
+        sum = all;
+        if (sum > 0.5f) { __syncthreads(); y[threadIdx.x] = sum; }""",
+    ),
     kernel(
         XY,
         """__shared__ float s[256]; int t = threadIdx.x;
@@ -679,6 +711,16 @@ WRONG["cuda.contended-atomic"] = [
     ),
 ]
 RIGHT["cuda.contended-atomic"] = [
+    kernel("const float* x, float* y, int n", "KERNEL_LOOP(i, n) { int row = i / 4; atomicAdd(y + row, x[i]); }"),
+    kernel("float* y, int n", "for (int i : strided(n)) atomicAdd(y + i / 4, 1.0f);"),
+    kernel(
+        "float* y, int n",
+        "auto [row, col] = place(threadIdx.x, n); atomicAdd(y + row, 1.0f); atomicAdd(y + col, 1.0f);",
+    ),
+    kernel("float* y, int n", "int low; float weight; place(threadIdx.x, n, low, weight); atomicAdd(y + low, weight);"),
+    kernel("float* y, int n", "int at = 0; Scan(n).ExclusiveSum(threadIdx.x, at); atomicAdd(y + at, 1.0f);"),
+    kernel("float* y, int n", 'int lane; asm("mov.u32 %0, %laneid;" : "=r"(lane)); atomicAdd(y + lane, 1.0f);'),
+    kernel("float* y", "each([&](int i) { atomicAdd(y + i, 1.0f); });"),
     kernel("unsigned* count", "atomicInc(count, 17); atomicDec(count, 137);"),
     kernel("const int* data, int* bins, int n", f"{INDEX} if (i < n) atomicAdd(&bins[data[i]], 1);"),
     kernel(
@@ -788,6 +830,20 @@ WRONG["cuda.copy-in-loop"] = [
     ),
 ]
 RIGHT["cuda.copy-in-loop"] = [
+    launched(
+        XY,
+        TWICE,
+        "for (int s = 0; s < steps; ++s) { cudaSetDevice(s); float* t; cudaMalloc(&t, 4 * n); "
+        "kernel<<<(n + 255) / 256, 256>>>(x, t, n); cudaFree(t); }",
+        outer=STEPS,
+    ),
+    launched(
+        XY,
+        TWICE,
+        "#pragma omp parallel for\nfor (int s = 0; s < steps; ++s) { float* t; cudaMalloc(&t, 4 * n); "
+        "kernel<<<(n + 255) / 256, 256>>>(x, t, n); cudaFree(t); }",
+        outer=STEPS,
+    ),
     launched(XY, TWICE, "for (int s = 0; s < steps; ++s) { kernel<<<(n + 255) / 256, 256>>>(x, y, n); }", outer=STEPS),
     launched(
         XY,

@@ -17,6 +17,8 @@ _CAST = re.compile(
 )
 _CASTS = ("static_cast", "const_cast", "reinterpret_cast")
 _SWAP = re.compile(rb"\b(?:std::)?swap\s*\(")
+_BLOCK = re.compile(rb"\b(\w+)\s*\(([^;{}]{0,200})\)\s*\{")
+_STATEMENTS = (b"if", b"for", b"while", b"switch", b"catch", b"constexpr")
 _JUMPS = ("return_statement", "continue_statement", "break_statement", "goto_statement")
 _GIVING = ("init_declarator", "assignment_expression", "update_expression", "pointer_expression", "call_expression")
 
@@ -100,6 +102,19 @@ class Variables:
     def writes(self, variable: Variable) -> tuple[Write, ...]:
         """All that gives a variable a value, its declaration first."""
         return tuple(self._writes.get(variable.node.id, ()))
+
+    @functools.cached_property
+    def unfollowed(self) -> frozenset[str]:
+        """The names that are declared by what is not followed: range loops, lambdas, `KERNEL_LOOP(i, n) {`."""
+        found = set()
+        for node in self.of_type("for_range_loop", "structured_binding_declarator", "parameter_declaration"):
+            declared = field(node, "declarator") if node.type == "for_range_loop" else node
+            found |= {self.content(one) for one in walk(declared or node) if one.type == "identifier"}
+        start, end = self.function.body.start_byte, self.function.body.end_byte
+        for match in _BLOCK.finditer(self.file.source.source, start, end):
+            if match[1] not in _STATEMENTS:
+                found |= {one.strip().decode("utf-8", "replace") for one in match[2].split(b",")}
+        return frozenset(found)
 
     def value(self, variable: Variable) -> Node | None:
         """The only value that a variable is ever given."""
@@ -246,8 +261,11 @@ class Variables:
             yield target, sign, value
 
     def _by_reference(self, call: Node) -> Iterator[Node]:
-        """The variables that a function of the file may change, since it takes references to them."""
+        """The variables that a function of the file or a method may change, since it takes references to them."""
         callee, arguments = field(call, "function"), field(call, "arguments")
+        if callee is not None and arguments is not None and callee.type == "field_expression":
+            yield from (one for one in arguments.named_children if one.type == "identifier" and self._may_change(one))
+            return
         function = self.file.function(self.content(callee)) if callee is not None and arguments is not None else None
         if function is None or arguments is None:
             return
@@ -255,6 +273,16 @@ class Variables:
         for parameter, one in zip(function.parameters, given, strict=False):
             if one.type == "identifier" and not parameter.is_const and "&" in self.content(parameter.node):
                 yield one
+
+    def _may_change(self, node: Node) -> bool:
+        """Whether it is a local that is neither constant nor the variable of a loop."""
+        variable = self.variable(node)
+        return (
+            variable is not None
+            and not variable.is_parameter
+            and variable.scope.type != "for_statement"
+            and "const" not in self.content(variable.declaration).split()[:2]
+        )
 
     @functools.cached_property
     def _swaps(self) -> frozenset[int]:

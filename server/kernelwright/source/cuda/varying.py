@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.definitions import File, Function
 from kernelwright.source.cuda.text import field
-from kernelwright.source.cuda.variables import Variable, Variables, decides, parts, plain
+from kernelwright.source.cuda.variables import Variable, Variables, Write, decides, parts, plain
 
 _ACROSS = re.compile(r"__shfl|__ballot|__any|__all|__activemask|__match|__reduce|atomic|thread_rank|clock|printf")
 _UNIFORM = re.compile(r"__syncthreads_(?:or|and|count)$")
@@ -50,7 +50,8 @@ class Varying(Variables):
             case "identifier":
                 variable = self.variable(node)
                 if variable is None:
-                    return "threadIdx" in self.file.constants.get(self.content(node), "")
+                    name = self.content(node)
+                    return "threadIdx" in self.file.constants.get(name, "") or (not certain and name in self.unfollowed)
                 return self._variable_varies(variable, certain)
             case "subscript_expression":
                 base, indices = parts(node)
@@ -87,9 +88,12 @@ class Varying(Variables):
         key = variable.node.id, certain
         if key in self._known:
             return self._known[key]
+        writes = self.writes(variable)
         self._known[key] = False
-        found = False
-        for write in self.writes(variable):
+        found = not certain and not writes and not variable.is_parameter  # given its value by what is not followed
+        if certain and any(self._is_same_for_all(one, variable) for one in writes):
+            return False  # which of its values counts is not followed
+        for write in writes:
             branches = [one for one in self.guards_within(write.node, variable.scope) if decides(one, variable)]
             found = (
                 found
@@ -99,3 +103,10 @@ class Varying(Variables):
             )
         self._known[key] = found
         return found
+
+    def _is_same_for_all(self, write: Write, variable: Variable) -> bool:
+        """Whether all threads that come by are given one value, such as what a thread has left in shared memory."""
+        if write.operator != "=" or write.node.type == "init_declarator" or write.value is None:
+            return False
+        branches = (one for one in self.guards_within(write.node, variable.scope) if decides(one, variable))
+        return not any(self._varies(one, False) for one in (write.value, *(branch.condition for branch in branches)))

@@ -163,6 +163,12 @@ class CudaUnit:
         return "threadIdx.x"
 
     @functools.cached_property
+    def counters(self) -> frozenset[str]:
+        """The variables of `for` loops, as they are called in polynomials."""
+        found = [one.name for variables in self.flow.variables.values() for one in variables if _counts(one)]
+        return frozenset((*found, *(f"{name}'" for name in found)))
+
+    @functools.cached_property
     def types(self) -> dict[str, str]:
         sites = [site.types for site in self.launches]
         return (
@@ -241,6 +247,10 @@ class CudaUnit:
                 return None
             found = found * size + self.flow.polynomial(index)
         return found
+
+
+def _counts(variable: Variable) -> bool:
+    return variable.scope.type == "for_statement"
 
 
 def _named(polynomial: Polynomial) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -24,7 +24,7 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
     said = set()
     for site in unit.launches:
         loop = _loop(site.launch.node)
-        for call in of_type(loop, "call_expression") if loop is not None else ():
+        for call in of_type(loop, "call_expression") if loop is not None and not _is_of_devices(unit, loop) else ():
             callee = field(call, "function")
             name = unit.content(callee) if callee is not None else ""
             why = next((why for pattern, why in _SLOW.items() if pattern.match(name)), "")
@@ -41,6 +41,13 @@ def _loop(node: Node) -> Node | None:
         found = above if above.type in _LOOPS else found
         above = above.parent
     return found
+
+
+def _is_of_devices(unit: CudaUnit, loop: Node) -> bool:
+    """Whether each turn of a loop works on another device, or in another thread of the host."""
+    before = loop.prev_named_sibling
+    shared = before is not None and before.type == "preproc_call" and "omp" in unit.content(before).split()
+    return shared or "cudaSetDevice" in unit.content(loop)
 
 
 def _is_conditional(call: Node, loop: Node | None) -> bool:
@@ -60,7 +67,8 @@ RULE = Rule(
     title="Allocation, copy or wait in a loop of launches",
     doc="""`cudaMalloc`, `cudaFree` and `cudaMemcpy` wait for the device, and so does `cudaDeviceSynchronize`: in a loop that
 launches kernels the device stands still between any two of them. Allocate before the loop, copy before or after it, and let the
-launches follow each other; kernels of one stream run in order anyway. Not said of calls that only some turns come to.""",
+launches follow each other; kernels of one stream run in order anyway. Not said of calls that only some turns come to, nor of
+loops over devices.""",
     example_wrong="""
 __global__ void step(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -12,7 +12,7 @@ from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
-_ROUNDED = re.compile(r"/([\w.]+)\)*\*\(*\1\)*$|(?:round|align)_?up\(", re.I)
+_ROUNDED = re.compile(r"/([\w.]+)\)*\*\(*\1\)*$|^\(*([\w.]+)\*\(.{0,200}/\2\)*$|(?:round|align|pad)\w{0,20}\(", re.I)
 _BARRIER = re.compile(r"__syncthreads(?:_and|_or|_count)?$")
 
 

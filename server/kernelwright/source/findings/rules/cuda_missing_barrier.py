@@ -101,7 +101,7 @@ def _can_be_another(unit: CudaUnit, meeting: Meeting) -> bool:
         return False  # a part of the array for each warp, or another one that is not followed
     steps = [(_number(one, axis), _number(other, axis)) for axis in _AXES]
     counters = apart.names - set(_AXES)
-    if any(not name.startswith(VARYING) and not _is_counter(unit, name) for name in counters):
+    if any(not name.startswith(VARYING) and name not in unit.counters for name in counters):
         return False  # another buffer, as in double buffering
     if any(a is None or a != b for a, b in steps):
         return True
@@ -168,12 +168,6 @@ def _same_part(one: Polynomial, other: Polynomial, name: str) -> bool:
 def _number(index: Polynomial, axis: str) -> int | None:
     step = index.coefficient(axis)
     return step.number if step is not None else None
-
-
-def _is_counter(unit: CudaUnit, name: str) -> bool:
-    """Whether a name is the variable of a `for` loop."""
-    variables = unit.flow.variables.get(name.rstrip("'"), ())
-    return any(one.scope.type == "for_statement" for one in variables)
 
 
 RULE = Rule(

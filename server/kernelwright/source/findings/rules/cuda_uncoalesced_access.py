@@ -3,13 +3,17 @@
 import re
 from collections.abc import Iterator
 
+from kernelwright.source.cuda import polynomials
 from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.findings.cuda import SECTOR, WARP, CudaProblem, CudaUnit, Element
 from kernelwright.source.findings.cuda_words import written
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
-_MAY_BE_ONE = re.compile(r"stride|inc|step|ld|::|vec|pack|sizeof", re.I)  # or the length of a vector, as Pack::size
+_FEW = 16  # what a thread reads of the sectors is still in the cache when it comes to the next element
+_MAY_BE_ONE = re.compile(
+    r"stride|inc|step|ld|::|vec|pack|sizeof|\?", re.I
+)  # or the length of a vector, as Pack::size, or either
 
 
 def check(unit: CudaUnit) -> Iterator[CudaProblem]:
@@ -21,6 +25,8 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
             continue
         stride = unit.index(element).coefficient(axis)
         if stride is None or not stride.terms or (element.base, stride, element.writes) in said:
+            continue
+        if _is_walked(unit, element, stride):
             continue
         if stride.number is None:
             if any(_MAY_BE_ONE.search(name) for name in stride.names) or _has_strides(
@@ -38,6 +44,18 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
             f"Neighbouring threads {'write' if element.writes else 'read'} {element.base} {written(stride)} elements apart, "
             f"so a warp moves {_sectors(element, apart)}: let {axis} step through neighbouring elements.",
         )
+
+
+def _is_walked(unit: CudaUnit, element: Element, stride: Polynomial) -> bool:
+    """Whether a thread goes through the few elements up to the next thread's, as many as are known when compiling."""
+    few = abs(stride.number) <= _FEW if stride.number is not None else not stride.names & unit.flow.variables.keys()
+    return few and any(
+        one.base == element.base
+        and any(
+            unit.index(one).coefficient(name) == polynomials.number(1) for name in unit.index(one).names & unit.counters
+        )
+        for one in unit.elements
+    )
 
 
 def _has_strides(index: Polynomial, axis: str, stride: Polynomial) -> bool:
@@ -82,8 +100,8 @@ RULE = Rule(
     doc="""Global memory moves in sectors of 32 bytes. Where `threadIdx.x` is multiplied by a stride, each thread of a warp
 needs a sector of its own and uses 4 bytes of it. Let the dimension that is contiguous in memory follow `threadIdx.x`:
 one warp for each row in place of one thread, loops that step by `blockDim.x`, or a tile that goes through shared memory.
-Not said where the thread's neighbours in memory are used too (a structure, a pixel), nor where the stride is a parameter
-that may be 1.""",
+Not said where the thread's neighbours in memory are used too (a structure, a pixel, a short loop over the elements in
+between), nor where the stride is a parameter that may be 1.""",
     example_wrong="""
 __global__ void row_sums(const float* x, float* sums, int rows, int cols) {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
