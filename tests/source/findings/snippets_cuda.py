@@ -240,6 +240,15 @@ WRONG["cuda.divergent-barrier"] = [
 ]
 RIGHT["cuda.divergent-barrier"] = [
     kernel(
+        "const float* x, float* y",
+        """__shared__ float s[256]; constexpr int step = Traits::ROWS * 32;
+        for (int i = blockIdx.x * 32 + threadIdx.x % 32; i < Traits::COLS; i += step) {
+            s[threadIdx.x] = x[i];
+            __syncthreads();
+        }""",
+        head="template <typename Traits>\n",
+    ),
+    kernel(
         XY,
         """__shared__ float s[256]; int end = 256 * ((n + 255) / 256);
         for (int i = threadIdx.x; i < end; i += 256) { s[threadIdx.x] = i < n ? x[i] : 0.0f; __syncthreads(); }""",
@@ -472,6 +481,9 @@ WRONG["cuda.unchecked-launch"] = [
     "namespace ops {\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n}}\n",
 ]
 RIGHT["cuda.unchecked-launch"] = [
+    "#include <raft.hpp>\n"
+    + UNCHECKED
+    + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); RAFT_CUDA_TRY(cudaStreamSynchronize(0)); }}\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
     "#include <cooperative_groups.h>\n"
     + UNCHECKED
@@ -711,6 +723,11 @@ WRONG["cuda.contended-atomic"] = [
     ),
 ]
 RIGHT["cuda.contended-atomic"] = [
+    kernel(
+        "const float* x, float* y",
+        "const bool is_master = threadIdx.x == 0; if (is_master && y != nullptr) atomicAdd(y, x[blockIdx.x]);",
+    ),
+    kernel("const float* x, float* y", "if (y != nullptr && elect_one()) atomicAdd(y, x[blockIdx.x]);"),
     kernel("const float* x, float* y, int n", "KERNEL_LOOP(i, n) { int row = i / 4; atomicAdd(y + row, x[i]); }"),
     kernel("float* y, int n", "for (int i : strided(n)) atomicAdd(y + i / 4, 1.0f);"),
     kernel(

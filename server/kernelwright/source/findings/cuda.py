@@ -20,6 +20,7 @@ WARP = 32
 SECTOR = 32  # bytes that move together
 
 _PICKED = re.compile(r"==|!(?!=)|<\s*1(?![\w.])|<=\s*0(?![\w.])")
+_ELECTS = re.compile(r"elect|leader|master|first|last|single|one_thread|is_thread", re.I)
 _OTHERS = re.compile(r"!=|>\s*0(?![\w.])|>=\s*1(?![\w.])")
 
 
@@ -144,16 +145,27 @@ class CudaUnit:
             leaves = guard.holds is False and _OTHERS.search(text) is not None
             if (picks or leaves or guard.holds is None) and self.flow.may_vary(guard.condition):
                 return True
-            if (
-                not guard.is_loop
-                and guard.holds
-                and guard.condition.type == "identifier"
-                and self.flow.may_vary(guard.condition)
-            ):
-                return True  # a flag: what it holds is not followed
+            if not guard.is_loop and guard.holds and any(map(self._is_flag, self._parts(guard.condition))):
+                return True
             if guard.holds is False and self.flow.unwrapped(guard.condition).type in ("identifier", "field_expression"):
                 return True  # if (threadIdx.x) return;
         return False
+
+    def _parts(self, condition: Node) -> Iterator[Node]:
+        """The a and b of `a && b`."""
+        inner = self.flow.unwrapped(condition)
+        sign, sides = field(inner, "operator"), (field(inner, "left"), field(inner, "right"))
+        if inner.type == "binary_expression" and sign is not None and self.content(sign) == "&&":
+            for one in sides:
+                yield from self._parts(one) if one is not None else ()
+        else:
+            yield inner
+
+    def _is_flag(self, node: Node) -> bool:
+        """Whether it is a variable, or a call such as `elect_one()`: what it says of a thread is not followed."""
+        if node.type == "call_expression":
+            return _ELECTS.search(self.content(node).partition("(")[0]) is not None
+        return node.type == "identifier" and self.flow.may_vary(node)
 
     def lane_axis(self) -> str:
         """The index that neighbouring threads differ in."""

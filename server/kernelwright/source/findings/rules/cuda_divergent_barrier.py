@@ -13,6 +13,7 @@ from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
 _ROUNDED = re.compile(r"/([\w.]+)\)*\*\(*\1\)*$|^\(*([\w.]+)\*\(.{0,200}/\2\)*$|(?:round|align|pad)\w{0,20}\(", re.I)
+_CONSTANT = re.compile(r"\w[\w:<>,]*$")
 _BARRIER = re.compile(r"__syncthreads(?:_and|_or|_count)?$")
 
 
@@ -95,10 +96,15 @@ def _turns_equally(unit: CudaUnit, guard: Guard) -> bool:
         return False
     if _ROUNDED.search(_made_of(unit, right)) or _moves_along(unit, guard.statement, right):
         return True
-    bound, by = unit.flow.polynomial(right).at(unit.known).number, unit.flow.polynomial(step).at(unit.known).number
-    if bound is None or by is None or by <= 0:
-        return unit.content(right) == unit.content(step)
-    return bound % by == 0
+    bound, by = unit.flow.polynomial(right).at(unit.known), unit.flow.polynomial(step).at(unit.known)
+    if bound.number is None or by.number is None or by.number <= 0:
+        return unit.content(right) == unit.content(step) or _are_constants(unit, bound.names | by.names)
+    return bound.number % by.number == 0
+
+
+def _are_constants(unit: CudaUnit, names: frozenset[str]) -> bool:
+    """Whether all names stand for what the compiler knows, such as `Traits::COLS`: sizes that may be made to fit."""
+    return all(_CONSTANT.match(name) and name not in unit.flow.variables for name in names)
 
 
 def _made_of(unit: CudaUnit, bound: Node) -> str:
