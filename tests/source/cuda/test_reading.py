@@ -53,6 +53,13 @@ def test_definitions() -> None:
     assert [one.is_host for one in file.functions] == [False, False, False, True, True]
 
 
+@pytest.mark.parametrize("written", ["__restrict__", "__restrict", "restrict", "RESTRICT", "C10_RESTRICT"])
+def test_a_macro_for_restrict(written: str) -> None:
+    function = read(f"__global__ void f(const float* {written} x, int n) {{}}\n").function("f")
+    assert function is not None
+    assert [one.is_restrict for one in function.parameters] == [True, False]
+
+
 def test_a_launch() -> None:
     file = read(TEXT)
     (launch,) = file.launches

@@ -55,6 +55,7 @@ WRONG["cuda.uncoalesced-access"] = [
     ),
 ]
 RIGHT["cuda.uncoalesced-access"] = [
+    kernel("const float* x, float* y, int n, int mul", f"{INDEX} if (i < n) y[i] = x[i * mul];"),
     kernel(XY, f"{INDEX} if (8 * i < n) for (int j = 0; j < 8; j++) y[8 * i + j] = 2.0f * x[8 * i + j];"),
     kernel(
         XY, f"{INDEX} if (9 * i < n) {{ float m = x[9 * i]; for (int j = 1; j < 9; j++) m += x[9 * i + j]; y[i] = m; }}"
@@ -240,6 +241,30 @@ WRONG["cuda.divergent-barrier"] = [
 ]
 RIGHT["cuda.divergent-barrier"] = [
     kernel(
+        XY,
+        """__shared__ float s[256]; int i = threadIdx.x;
+        auto end = ((n + static_cast<int>(blockDim.x) - 1) / static_cast<int>(blockDim.x)) * static_cast<int>(blockDim.x);
+        while (i < end) { s[threadIdx.x] = i < n ? x[i] : 0.0f; __syncthreads(); i += blockDim.x; }""",
+    ),
+    launched(
+        "const float* x, float* y, int rows, int cols",
+        """__shared__ float s[256]; int row = blockIdx.y * blockDim.y + threadIdx.y;
+        if (row < rows) {
+            s[threadIdx.x] = x[row * cols + threadIdx.x];
+            __syncthreads();
+            y[row * cols + threadIdx.x] = s[255 - threadIdx.x];
+        }""",
+        "kernel<<<dim3(1, rows), 256>>>(x, y, rows, cols);",
+    ),
+    kernel(
+        "const float* x, float* y, int rows",
+        """__shared__ float s[8][32]; int row = blockIdx.x * blockDim.y + threadIdx.y;
+        if (row >= rows) return;
+        s[threadIdx.y][threadIdx.x] = x[row * 32 + threadIdx.x];
+        __syncthreads();
+        y[row * 32 + threadIdx.x] = s[threadIdx.y][31 - threadIdx.x];""",
+    ),
+    kernel(
         "const float* x, float* y",
         """__shared__ float s[256]; constexpr int step = Traits::ROWS * 32;
         for (int i = blockIdx.x * 32 + threadIdx.x % 32; i < Traits::COLS; i += step) {
@@ -379,6 +404,21 @@ WRONG["cuda.missing-barrier"] = [
 RIGHT["cuda.missing-barrier"] = [
     kernel(
         XY,
+        """__shared__ float all[256]; int t = threadIdx.x;
+        for (int k = 0; k < n; ++k) {
+            float sum = BlockScan(x).Sum(x[k * 256 + t]);
+            all[t] = sum;
+            __syncthreads();
+            y[k * 256 + t] = all[255 - t];
+        }""",
+    ),
+    kernel(
+        XY,
+        """__shared__ float all[64]; int t = threadIdx.x; volatile float* part = all; part[t] = x[t];
+        if (t < 16) { part[t] += part[t + 16]; part[t] += part[t + 8]; y[t] = part[t]; }""",
+    ),
+    kernel(
+        XY,
         "__shared__ int hits; __syncthreads(); while (hits < n) { int at = atomicAdd(&hits, 1); y[at] = x[at]; }",
     ),
     kernel(
@@ -483,6 +523,9 @@ WRONG["cuda.unchecked-launch"] = [
 RIGHT["cuda.unchecked-launch"] = [
     "#include <raft.hpp>\n"
     + UNCHECKED
+    + f"void run({XY}) {{ kernel<<<1, 128>>>(x, y, n); if (cudaDeviceSynchronize() != cudaSuccess) throw 1; }}\n",
+    "#include <raft.hpp>\n"
+    + UNCHECKED
     + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); RAFT_CUDA_TRY(cudaStreamSynchronize(0)); }}\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
     "#include <cooperative_groups.h>\n"
@@ -569,6 +612,11 @@ WRONG["cuda.write-race"] = [
     ),
 ]
 RIGHT["cuda.write-race"] = [
+    kernel(
+        "const int* keys, const int* values, int* found, int wanted",
+        "int t = threadIdx.x; if (keys[t] <= wanted && keys[t + 1] > wanted) found[blockIdx.x] = values[t];",
+    ),
+    kernel("const int* keys, int* found", "if (is_lowest(keys, threadIdx.x)) *found = threadIdx.x;"),
     kernel("float* result, int count", "*result /= count;"),
     kernel(
         "const int* x, int* y",
@@ -677,6 +725,11 @@ WRONG["cuda.restrict"] = [
     ),
 ]
 RIGHT["cuda.restrict"] = [
+    launched(
+        XY,
+        "for (int i = threadIdx.x; i < n; i += blockDim.x) if (x[i] > 0.5f) { y[blockIdx.x] = x[i]; return; }",
+        "kernel<<<64, 256>>>(x, y, n);",
+    ),
     launched(
         "const float* __restrict__ x, float* __restrict__ y, int n",
         f"{LOOPED} y[i] = 2.0f * x[i];",

@@ -20,6 +20,7 @@ HOLDERS = frozenset(
 _QUALIFIER = re.compile(
     r"__(?:global|device|host)__|\b(?:static|inline|extern|constexpr|__forceinline__|__noinline__)\b"
 )
+_RESTRICT = re.compile(r"\b(?:__restrict(?:__)?|restrict|[A-Z0-9_]*RESTRICT_*)\b")  # or a macro that stands for it
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.*\S)", re.M)
 _CONTINUED = re.compile(r"\\\r?\n")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]*((?:[^\\\n]|\\\r?\n)*)", re.M)
@@ -274,7 +275,7 @@ def _parameters(source: Source, listed: Node) -> Iterator[Parameter]:
             base=source.content(kind),
             pointers=pointers,
             is_const="const" in re.findall(r"\w+", written.split("*")[0]),
-            is_restrict="__restrict" in written,
+            is_restrict=_RESTRICT.search(written) is not None,
             is_reference="&" in written,
             node=node,
         )

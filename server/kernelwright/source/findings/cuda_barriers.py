@@ -10,7 +10,10 @@ from kernelwright.source.cuda.definitions import File, Function
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.source.findings.cuda import CudaUnit, Element
 
-_WAITS = re.compile(r"sync|barrier|wait|arrive|fence|commit", re.I)
+_WAITS = re.compile(
+    r"sync|barrier|wait|arrive|fence|commit|block_?(?:reduce|scan|sum|max|min|sort|\w{0,9}sort|exchange|load|store)",
+    re.I,
+)
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 _MOST = 4000  # steps of one function
 _MOST_OPEN = 100  # accesses since the last barrier that are looked at

@@ -9,10 +9,13 @@ from kernelwright.source.cuda.flow import VARYING
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.source.cuda.variables import Guard, plain
 from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
+from kernelwright.source.findings.cuda_launches import AXES
 from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
-_ROUNDED = re.compile(r"/([\w.]+)\)*\*\(*\1\)*$|^\(*([\w.]+)\*\(.{0,200}/\2\)*$|(?:round|align|pad)\w{0,20}\(", re.I)
+_ROUNDED = re.compile(r"/\(*([\w.]+)\)*\*\(*\1\)*$|^\(*([\w.]+)\*\(.{0,200}/\2\)*$|(?:round|align|pad)\w{0,20}\(", re.I)
+_NAMED_SO = re.compile(r"round|padded|aligned", re.I)
+_CAST = re.compile(r"static_cast<[^<>]{0,99}>")
 _CONSTANT = re.compile(r"\w[\w:<>,]*$")
 _BARRIER = re.compile(r"__syncthreads(?:_and|_or|_count)?$")
 
@@ -50,18 +53,33 @@ def _message(guard: Guard) -> str:
 
 def _divides(unit: CudaUnit, guard: Guard) -> bool:
     """Whether threads of one block certainly can take different ways here, and that matters."""
-    if not unit.flow.varies(guard.condition):
+    if not unit.flow.varies(guard.condition) or _is_alike(unit, guard):
         return False
     if guard.jump == "return_statement":
         return _is_tail(unit, guard) and _would_store(unit, guard)
     return not _turns_equally(unit, guard) if guard.is_loop else not _has_counterpart(unit, guard)
 
 
+def _is_alike(unit: CudaUnit, guard: Guard) -> bool:
+    """Whether a condition only depends on an index of the thread that is 0 in all threads of the launches' blocks."""
+    sizes = dict(zip(AXES, unit.block, strict=True))
+    axes = [name.removeprefix("threadIdx.") for name in _names(unit, guard) if name.startswith(("threadIdx", VARYING))]
+    return bool(axes) and all(sizes.get(axis) == 1 for axis in axes)
+
+
 def _is_tail(unit: CudaUnit, guard: Guard) -> bool:
-    """Whether the threads of the last block leave that have no work, as by `if (i >= n) return;`."""
+    """Whether the threads of the last block leave that have no work, as by `if (i >= n) return;`.
+
+    Where only `threadIdx.y` or `threadIdx.z` decides, the threads that leave may have had a part of their own.
+    """
+    names = _names(unit, guard)
+    return "threadIdx.x" in names and any(name.startswith("blockIdx") for name in names)
+
+
+def _names(unit: CudaUnit, guard: Guard) -> set[str]:
+    """What the two sides of a comparison are made of."""
     sides = (field(guard.condition, "left"), field(guard.condition, "right"))
-    names = {name.split(".")[0] for side in sides if side is not None for name in unit.flow.polynomial(side).names}
-    return {"threadIdx", "blockIdx"} <= names
+    return {name for side in sides if side is not None for name in unit.flow.polynomial(side).names}
 
 
 def _would_store(unit: CudaUnit, guard: Guard) -> bool:
@@ -92,10 +110,12 @@ def _turns_equally(unit: CudaUnit, guard: Guard) -> bool:
     """
     condition, step = guard.condition, _step(guard.statement)
     right, sign = field(condition, "right"), field(condition, "operator")
-    if step is None or right is None or sign is None or unit.content(sign) != "<":
+    if right is None or sign is None or unit.content(sign) != "<":
         return False
-    if _ROUNDED.search(_made_of(unit, right)) or _moves_along(unit, guard.statement, right):
+    if _NAMED_SO.search(unit.content(right)) or _ROUNDED.search(_made_of(unit, right)):
         return True
+    if step is None or _moves_along(unit, guard.statement, right):
+        return step is not None
     bound, by = unit.flow.polynomial(right).at(unit.known), unit.flow.polynomial(step).at(unit.known)
     if bound.number is None or by.number is None or by.number <= 0:
         return unit.content(right) == unit.content(step) or _are_constants(unit, bound.names | by.names)
@@ -111,7 +131,7 @@ def _made_of(unit: CudaUnit, bound: Node) -> str:
     """The bound as it is written, or what it was declared with."""
     variable = unit.flow.variable(bound) if bound.type == "identifier" else None
     values = [one.value for one in unit.flow.writes(variable)] if variable is not None else []
-    return plain(unit.content(values[0] if len(values) == 1 and values[0] is not None else bound))
+    return _CAST.sub("", plain(unit.content(values[0] if len(values) == 1 and values[0] is not None else bound)))
 
 
 def _moves_along(unit: CudaUnit, loop: Node, bound: Node) -> bool:

@@ -5,7 +5,7 @@ from math import gcd
 
 from kernelwright.source.cuda.flow import VARYING
 from kernelwright.source.cuda.polynomials import Polynomial, number
-from kernelwright.source.cuda.text import field, is_inside
+from kernelwright.source.cuda.text import field, is_inside, walk
 from kernelwright.source.findings.cuda import WARP, CudaProblem, CudaUnit, Element
 from kernelwright.source.findings.cuda_barriers import Meeting, meetings
 from kernelwright.source.findings.rule import Rule, Severity
@@ -21,16 +21,19 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
     said = set()
     for meeting in meetings(unit):
         first, second = meeting.first, meeting.second
-        if (
-            second.node.id in said
-            or first.base in said
-            or "volatile" in unit.content(unit.shared[first.base].variable.declaration)
-        ):
+        if second.node.id in said or first.base in said or _is_volatile(unit, first) or _is_volatile(unit, second):
             continue
         if not (_reads_back(meeting) or _overwrites(unit, meeting)) or not _can_be_another(unit, meeting):
             continue
         said |= {second.node.id, first.base}
         yield CudaProblem(second.node, _message(unit, meeting), line_of=first.node)
+
+
+def _is_volatile(unit: CudaUnit, element: Element) -> bool:
+    """Whether the array, or the pointer into it that is used, is declared so: what a warp passes on."""
+    base = next((one for one in walk(element.node) if one.type == "identifier"), None)
+    variables = (unit.shared[element.base].variable, unit.flow.variable(base) if base is not None else None)
+    return any("volatile" in unit.content(one.declaration) for one in variables if one is not None)
 
 
 def _reads_back(meeting: Meeting) -> bool:

@@ -38,6 +38,8 @@ def _held_up(unit: CudaUnit) -> tuple[str, str] | None:
     loops: dict[int, tuple[set[str], set[str]]] = {}
     for element in unit.elements:
         loop = _loop(element.node)
+        if element.writes and _is_last(element.node):
+            continue
         if element.space != "global" or loop is None or element.kind == "atomic":
             continue
         read, written = loops.setdefault(loop.id, (set(), set()))
@@ -51,6 +53,19 @@ def _held_up(unit: CudaUnit) -> tuple[str, str] | None:
                 if other.name in written and (other.base == one.base or other.base in _BYTES):
                     return one.name, other.name
     return None
+
+
+def _is_last(node: Node) -> bool:
+    """Whether the thread leaves the loop after this, so that no load of a later turn waits for it."""
+    above = node.parent
+    while above is not None and above.type not in _LOOPS:
+        if above.type == "compound_statement" and above.named_children[-1].type in (
+            "return_statement",
+            "break_statement",
+        ):
+            return True
+        above = above.parent
+    return False
 
 
 def _loop(node: Node) -> Node | None:

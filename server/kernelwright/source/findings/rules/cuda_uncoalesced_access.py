@@ -12,7 +12,7 @@ from kernelwright.values import Language
 
 _FEW = 16  # what a thread reads of the sectors is still in the cache when it comes to the next element
 _MAY_BE_ONE = re.compile(
-    r"stride|inc|step|ld|::|vec|pack|sizeof|\?", re.I
+    r"stride|inc|step|mul|ld|::|vec|pack|sizeof|\?", re.I
 )  # or the length of a vector, as Pack::size, or either
 
 

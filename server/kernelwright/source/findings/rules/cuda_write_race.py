@@ -63,7 +63,17 @@ def _among_threads(unit: CudaUnit, element: Element, statement: Node) -> bool:
         return False
     if not unit.launches and "Idx" not in unit.content(unit.function.body):
         return False  # made for one thread
-    return element.kind == "update" or _differs(unit, statement)
+    return element.kind == "update" or (_differs(unit, statement) and not _is_picked(unit, element))
+
+
+def _is_picked(unit: CudaUnit, element: Element) -> bool:
+    """Whether data or a function decide which thread stores, as by `if (key[t] <= k && k < key[t + 1])`."""
+    return any(
+        not guard.is_loop
+        and unit.flow.may_vary(guard.condition)
+        and any(node.type in ("subscript_expression", "call_expression") for node in walk(guard.condition))
+        for guard in unit.guards(element.node)
+    )
 
 
 def _among_blocks(unit: CudaUnit, element: Element, statement: Node) -> bool:
