@@ -55,6 +55,11 @@ WRONG["cuda.uncoalesced-access"] = [
     ),
 ]
 RIGHT["cuda.uncoalesced-access"] = [
+    kernel(
+        "const float* x, float* y, int n, int d",
+        "int i = blockIdx.x; int offset = (i / d) * d * n + i % d; float s = 0.0f; "
+        "for (int j = threadIdx.x; j < n; j += blockDim.x) s += x[offset + j * d]; y[i * 256 + threadIdx.x] = s;",
+    ),
     kernel("const float* x, float* y, int n, int mul", f"{INDEX} if (i < n) y[i] = x[i * mul];"),
     kernel(XY, f"{INDEX} if (8 * i < n) for (int j = 0; j < 8; j++) y[8 * i + j] = 2.0f * x[8 * i + j];"),
     kernel(
@@ -240,6 +245,20 @@ WRONG["cuda.divergent-barrier"] = [
     ),
 ]
 RIGHT["cuda.divergent-barrier"] = [
+    kernel(
+        "const float* x, float* y, int rows, int cols",
+        """__shared__ float s[256]; int t = threadIdx.y * 32 + threadIdx.x; int col = blockIdx.x * 32 + threadIdx.x;
+        if (col >= cols) return;
+        s[t] = x[threadIdx.y * cols + col];
+        __syncthreads();
+        if (threadIdx.y == 0) y[col] = s[t] + s[t + 32];""",
+    ),
+    kernel(
+        "Counters* all, const float* x, float* y",
+        """__shared__ float s[256]; Counters* counters = all + blockIdx.x; int end = counters->end;
+        if (end > 5) { s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); y[threadIdx.x] = s[255 - threadIdx.x]; }
+        if (threadIdx.x == 0) counters->end = 0;""",
+    ),
     kernel(
         XY,
         """__shared__ float s[256]; int i = threadIdx.x;
@@ -512,7 +531,7 @@ RIGHT["cuda.block-size"] = [
 
 UNCHECKED = kernel(XY, TWICE)
 WRONG["cuda.unchecked-launch"] = [
-    "#include <tools/grid.h>\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
+    "#include <grid.h>\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<divide_up(n, 128), 128>>>(x, y, n); }}\n",
     '#include "project.h"\n' + UNCHECKED + "int main() { float* x; kernel<<<1, 128>>>(x, x, 128); }\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n",
     UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); cudaDeviceSynchronize(); }}\n",
@@ -521,6 +540,9 @@ WRONG["cuda.unchecked-launch"] = [
     "namespace ops {\n" + UNCHECKED + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n}}\n",
 ]
 RIGHT["cuda.unchecked-launch"] = [
+    "#include <project/kernels.hpp>\n"
+    + UNCHECKED
+    + f"void run({XY}) {{ kernel<<<(n + 127) / 128, 128>>>(x, y, n); }}\n",
     "#include <raft.hpp>\n"
     + UNCHECKED
     + f"void run({XY}) {{ kernel<<<1, 128>>>(x, y, n); if (cudaDeviceSynchronize() != cudaSuccess) throw 1; }}\n",
@@ -725,6 +747,11 @@ WRONG["cuda.restrict"] = [
     ),
 ]
 RIGHT["cuda.restrict"] = [
+    launched(
+        "const int* x, int* y, int* count, int n",
+        "for (int i = threadIdx.x; i < n; i += blockDim.x) { int at = atomicAdd(count, 1); y[at] = x[i]; }",
+        "kernel<<<64, 256>>>(x, y, count, n);",
+    ),
     launched(
         XY,
         "for (int i = threadIdx.x; i < n; i += blockDim.x) if (x[i] > 0.5f) { y[blockIdx.x] = x[i]; return; }",

@@ -94,10 +94,12 @@ class Varying(Variables):
         if certain and any(self._is_same_for_all(one, variable) for one in writes):
             return False  # which of its values counts is not followed
         for write in writes:
+            if write.operator == "&" and certain:
+                continue
             branches = [one for one in self.guards_within(write.node, variable.scope) if decides(one, variable)]
             found = (
                 found
-                or (write.operator == "&" and not certain)
+                or write.operator == "&"
                 or (write.value is not None and self._varies(write.value, certain))
                 or any(self._varies(one.condition, certain) for one in branches)
             )

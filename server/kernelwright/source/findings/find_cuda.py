@@ -20,10 +20,13 @@ from kernelwright.source.memory import PerPiece
 from kernelwright.values import Edits, Kernel, Language, TextEdit, digest, line_starts
 
 _CHECKED = re.compile(
-    r"\bcuda(?:GetLastError|PeekAtLastError)\b|\b(?:cuda|hip)Success\b|\b\w*(?:check|CHECK|Check|assert_cuda|ERR|Err|safe|TRY|VERIFY|ENSURE)\w*\s*\("
+    r"\bcuda(?:GetLastError|PeekAtLastError)\b|\b(?:cuda|hip)Success\b"
+    r"|\b\w*(?:check|CHECK|Check|assert_cuda|ERR|Err|safe|TRY|VERIFY|ENSURE)\w*\s*\("
 )
 _OF_PROJECT = re.compile(
-    r'^[ \t]*#[ \t]*(?:include[ \t]*"|pragma[ \t]+once\b|ifndef[ \t]+\w*_(?:H|HH|HPP|CUH)_*[ \t]*$)', re.M
+    r'^[ \t]*#[ \t]*(?:include[ \t]*(?:"|<(?!(?:ATen|c10|cub|cuda|cutlass|cute|nv|sys|thrust|torch)/)\w+/)'
+    r"|pragma[ \t]+once\b|ifndef[ \t]+\w*_(?:H|HH|HPP|CUH)_*[ \t]*$)",
+    re.M,
 )
 _INCLUDES = re.compile(
     r"^[ \t]*#[ \t]*include\b(?![ \t]*<(?:cuda|cooperative_groups|c?(?:std|math|float|limits))\w*[.>])", re.M

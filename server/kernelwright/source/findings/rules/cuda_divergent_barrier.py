@@ -83,9 +83,17 @@ def _names(unit: CudaUnit, guard: Guard) -> set[str]:
 
 
 def _would_store(unit: CudaUnit, guard: Guard) -> bool:
-    """Whether each thread that stays fills its part of shared memory."""
+    """Whether each thread that stays fills its part of shared memory.
+
+    Not where the part also depends on an index that does not decide who leaves: each may be read by those of its own column.
+    """
+    axes = {name for name in _names(unit, guard) if name.startswith("threadIdx")}
     return any(
-        one.space == "shared" and one.writes and one.index.names and not unit.is_one_thread(one.node)
+        one.space == "shared"
+        and one.writes
+        and one.index.names
+        and not unit.is_one_thread(one.node)
+        and {name for name in one.index.names if name.startswith("threadIdx")} <= axes
         for one in unit.elements
         if one.node.start_byte > guard.statement.end_byte
     )

@@ -12,6 +12,7 @@ from kernelwright.source.findings.rule import Rule, Severity
 from kernelwright.values import Language
 
 _BYTES = ("char", "signed char", "unsigned char", "int8_t", "uint8_t", "void")  # a store of bytes may change anything
+_ORDERED = re.compile(r"atomic|__sync|__threadfence|volatile|\basm\b")  # what keeps loads where they are in any case
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
@@ -36,11 +37,16 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
 def _held_up(unit: CudaUnit) -> tuple[str, str] | None:
     """A pointer that is read and another one that is written in the same innermost loop."""
     loops: dict[int, tuple[set[str], set[str]]] = {}
+    ordered: dict[int, bool] = {}
     for element in unit.elements:
         loop = _loop(element.node)
         if element.writes and _is_last(element.node):
             continue
         if element.space != "global" or loop is None or element.kind == "atomic":
+            continue
+        if loop.id not in ordered:
+            ordered[loop.id] = _ORDERED.search(unit.content(loop)) is not None
+        if ordered[loop.id]:
             continue
         read, written = loops.setdefault(loop.id, (set(), set()))
         if element.kind != "store":

@@ -29,9 +29,10 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
         if _is_walked(unit, element, stride):
             continue
         if stride.number is None:
-            if any(_MAY_BE_ONE.search(name) for name in stride.names) or _has_strides(
-                unit.index(element), axis, stride
-            ):
+            index = unit.index(element)
+            if any(_MAY_BE_ONE.search(name) for name in stride.names) or _has_strides(index, axis, stride):
+                continue
+            if _is_inner(index, stride):
                 continue
         elif not _is_far(unit, element, abs(stride.number)):
             continue
@@ -62,6 +63,12 @@ def _has_strides(index: Polynomial, axis: str, stride: Polynomial) -> bool:
     """Whether each dimension has a stride of its own, so that any of them may be 1: no place is added as it is."""
     others = [names for names, _ in index.without(axis).terms if not set(names) & stride.names]
     return bool(others) and all(len(names) > 1 for names, _ in index.terms) and all(map(_is_scaled, others))
+
+
+def _is_inner(index: Polynomial, stride: Polynomial) -> bool:
+    """Whether the stride is a size that another part of the index is taken modulo, as that of the inner dimensions, maybe 1."""
+    parts = "|".join(map(re.escape, stride.names))
+    return any(re.search(rf"[/%](?:{parts})(?!\w)", name) for name in index.names - stride.names)
 
 
 def _is_scaled(names: tuple[str, ...]) -> bool:
