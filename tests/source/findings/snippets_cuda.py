@@ -246,6 +246,25 @@ WRONG["cuda.divergent-barrier"] = [
 ]
 RIGHT["cuda.divergent-barrier"] = [
     kernel(
+        XY,
+        """__shared__ float s[256];
+        if (threadIdx.x < 32) { s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); return; }
+        __syncthreads();
+        y[threadIdx.x] = s[threadIdx.x % 32];""",
+    ),
+    kernel(
+        "const float* x, float* y, int* taken, int n",
+        """__shared__ int queue[2]; int& next = queue[0];
+        if (threadIdx.x == 0) next = atomicAdd(taken, 1);
+        __syncthreads();
+        while (next < n) {
+            y[next * 256 + threadIdx.x] = x[next * 256 + threadIdx.x];
+            __syncthreads();
+            if (threadIdx.x == 0) next = atomicAdd(taken, 1);
+            __syncthreads();
+        }""",
+    ),
+    kernel(
         "const float* x, float* y, int rows, int cols",
         """__shared__ float s[256]; int t = threadIdx.y * 32 + threadIdx.x; int col = blockIdx.x * 32 + threadIdx.x;
         if (col >= cols) return;
@@ -421,6 +440,12 @@ WRONG["cuda.missing-barrier"] = [
     ),
 ]
 RIGHT["cuda.missing-barrier"] = [
+    kernel(
+        "float* y, int n",
+        """__shared__ float s[256]; int t = threadIdx.x; int a = t * 2; int b = a + 1; a += a / 32; b += b / 32;
+        s[t] = y[t]; __syncthreads();
+        if (t < n) { float old = s[a]; s[a] = s[b]; s[b] += old; }""",
+    ),
     kernel(
         XY,
         """__shared__ float all[256]; int t = threadIdx.x;
@@ -885,6 +910,9 @@ WRONG["cuda.launch-limits"] = [
     launched(XY, TWICE, "kernel<<<(n + 255) / 256, 256, 64 * 1024>>>(x, y, n);"),
 ]
 RIGHT["cuda.launch-limits"] = [
+    kernel(XY, TWICE)
+    + "void run(std::istream& in, float* x, float* y) { int n = 0; in >> n; kernel<<<(n + 127) / 128, 128>>>(x, y, n); "
+    "cudaGetLastError(); }\n",
     launched(XY, TWICE, "kernel<<<(n + 1023) / 1024, 1024>>>(x, y, n);"),
     launched(XY, TWICE, "kernel<<<n, dim3(32, 32)>>>(x, y, n);"),
     launched(XY, TWICE, "kernel<<<(n + block - 1) / block, block>>>(x, y, n);", outer=f"{XY}, int block"),
@@ -927,6 +955,13 @@ WRONG["cuda.copy-in-loop"] = [
     ),
 ]
 RIGHT["cuda.copy-in-loop"] = [
+    launched(
+        XY,
+        TWICE,
+        "for (int s = 0; s < 9; ++s) { float* t; cudaMalloc(&t, 4 * n); for (int r = 0; r < steps; ++r) "
+        "kernel<<<(n + 255) / 256, 256>>>(x, t, n); cudaFree(t); }",
+        outer=STEPS,
+    ),
     launched(
         XY,
         TWICE,

@@ -20,7 +20,14 @@ _SWAP = re.compile(rb"\b(?:std::)?swap\s*\(")
 _BLOCK = re.compile(rb"\b(\w+)\s*\(([^;{}]{0,200})\)\s*\{")
 _STATEMENTS = (b"if", b"for", b"while", b"switch", b"catch", b"constexpr")
 _JUMPS = ("return_statement", "continue_statement", "break_statement", "goto_statement")
-_GIVING = ("init_declarator", "assignment_expression", "update_expression", "pointer_expression", "call_expression")
+_GIVING = (
+    "init_declarator",
+    "assignment_expression",
+    "update_expression",
+    "pointer_expression",
+    "call_expression",
+    "binary_expression",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +51,7 @@ class Variable:
     is_array: bool
     is_pointer: bool
     is_shared: bool = False
+    is_reference: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,13 +219,16 @@ class Variables:
         is_shared = "__shared__" in self.content(declaration)[:80]
         for node in declaration.children_by_field_name("declarator"):
             inner = field(node, "declarator") if node.type == "init_declarator" else node
-            is_array = is_pointer = False
+            is_array = is_pointer = is_reference = False
             while inner is not None and inner.type != "identifier":
                 is_array = is_array or inner.type == "array_declarator"
                 is_pointer = is_pointer or inner.type == "pointer_declarator"
+                is_reference = is_reference or inner.type == "reference_declarator"
                 inner = field(inner, "declarator") or next(iter(inner.named_children), None)
             if inner is not None:
-                yield Variable(self.content(inner), inner, scope, declaration, False, is_array, is_pointer, is_shared)
+                yield Variable(
+                    self.content(inner), inner, scope, declaration, False, is_array, is_pointer, is_shared, is_reference
+                )
 
     @functools.cached_property
     def _writes(self) -> dict[int, list[Write]]:
@@ -235,7 +246,11 @@ class Variables:
             return
         operator = field(node, "operator")
         sign = self.content(operator) if operator is not None else "="
+        if node.type == "binary_expression" and (sign != ">>" or not _is_read(node)):
+            return
         match node.type:
+            case "binary_expression":  # stream >> x
+                target, sign, value = field(node, "right"), "&", None
             case "init_declarator":
                 target = field(node, "declarator")
                 while target is not None and target.type in ("pointer_declarator", "reference_declarator"):
@@ -298,9 +313,17 @@ class Variables:
             if one.type != "if_statement" or condition is None:
                 continue
             taken, other = field(one, "consequence"), field(one, "alternative")
-            jump = _jump(taken) if taken is not None and other is None else ""
+            jump = jump_of(taken) if taken is not None and other is None else ""
             if jump:
                 yield Guard(condition, False, one, jump)
+
+
+def _is_read(node: Node) -> bool:
+    """Whether it is the `stream >> x` of a statement such as `stream >> x >> y;`."""
+    above = node.parent
+    while above is not None and above.type == "binary_expression":
+        above = above.parent
+    return above is not None and above.type == "expression_statement"
 
 
 def parts(node: Node) -> tuple[Node | None, tuple[Node, ...]]:
@@ -332,7 +355,7 @@ def _condition(statement: Node) -> Node | None:
     return condition
 
 
-def _jump(node: Node) -> str:
+def jump_of(node: Node) -> str:
     """How a statement leaves, where it always does."""
     while node.type == "compound_statement":
         inner = [one for one in node.named_children if one.type != "comment"]

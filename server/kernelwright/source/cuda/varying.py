@@ -91,7 +91,7 @@ class Varying(Variables):
         writes = self.writes(variable)
         self._known[key] = False
         found = not certain and not writes and not variable.is_parameter  # given its value by what is not followed
-        if certain and any(self._is_same_for_all(one, variable) for one in writes):
+        if certain and (variable.is_reference or any(self._is_same_for_all(one, variable) for one in writes)):
             return False  # which of its values counts is not followed
         for write in writes:
             if write.operator == "&" and certain:

@@ -35,12 +35,11 @@ def check(unit: CudaUnit) -> Iterator[CudaProblem]:
 
 
 def _loop(node: Node) -> Node | None:
-    """The outermost loop around a launch."""
-    found, above = None, node.parent
-    while above is not None and above.type != "function_definition":
-        found = above if above.type in _LOOPS else found
+    """The innermost loop around a launch: what stands in others only is not called with every launch."""
+    above = node.parent
+    while above is not None and above.type not in (*_LOOPS, "function_definition"):
         above = above.parent
-    return found
+    return above if above is not None and above.type in _LOOPS else None
 
 
 def _is_of_devices(unit: CudaUnit, loop: Node) -> bool:

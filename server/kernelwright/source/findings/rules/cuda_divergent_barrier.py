@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.flow import VARYING
 from kernelwright.source.cuda.text import field, of_type
-from kernelwright.source.cuda.variables import Guard, plain
+from kernelwright.source.cuda.variables import Guard, jump_of, plain
 from kernelwright.source.findings.cuda import CudaProblem, CudaUnit
 from kernelwright.source.findings.cuda_launches import AXES
 from kernelwright.source.findings.rule import Rule, Severity
@@ -100,9 +100,12 @@ def _would_store(unit: CudaUnit, guard: Guard) -> bool:
 
 
 def _has_counterpart(unit: CudaUnit, guard: Guard) -> bool:
-    """Whether the threads that go the other way come to as many barriers there."""
+    """Whether the threads that go the other way come to as many barriers there, or to some behind a branch that returns."""
     ways = (field(guard.statement, "consequence"), field(guard.statement, "alternative"))
     counts = [sum(_is_barrier(unit, one) for one in of_type(way, "call_expression")) for way in ways if way is not None]
+    if len(counts) == 1 and ways[0] is not None and jump_of(ways[0]) == "return_statement":
+        calls = unit.flow.of_type("call_expression")
+        return any(_is_barrier(unit, one) for one in calls if one.start_byte > guard.statement.end_byte)
     return len(counts) == 2 and counts[0] == counts[1]
 
 

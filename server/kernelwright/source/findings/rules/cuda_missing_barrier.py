@@ -90,6 +90,8 @@ def _can_be_another(unit: CudaUnit, meeting: Meeting) -> bool:
     one, other = unit.index(first), unit.index(second)
     if _are_alternatives(unit, first, second):
         return False
+    if one != other and all(any(name.startswith(VARYING) for name in index.names) for index in (one, other)):
+        return False  # neither is followed
     apart = other - one
     if not apart.terms:
         waits = meeting.again and first.kind == "atomic"  # for a number that others count up
