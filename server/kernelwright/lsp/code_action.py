@@ -37,9 +37,10 @@ async def code_action(session: Session, params: lsp.CodeActionParams) -> list[ls
         menu = await session.menu(snapshot, kernel)
         entries = [] if menu is None else _menu(session, snapshot, kernel, menu)
         actions += [action for action in entries if _asked(params, str(action.kind))]
-    if _asked(params, OPTIMIZE, narrower=True):
+    line = params.range.start.line
+    if _asked(params, OPTIMIZE, narrower=True) and launched.may_launch_others(snapshot, line):
         for one in launched.known_by_launcher(session, snapshot):
-            if params.range.start.line in launched.launcher_lines(one):
+            if line in launched.launcher_lines(one):
                 entries = await _at_launcher(session, snapshot, *one)
                 actions += [action for action in entries if _asked(params, str(action.kind))]
     return _understood(session, actions)

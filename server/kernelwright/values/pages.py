@@ -9,7 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_BORDER = re.compile(r"""\n(['"])kernelwright: from here on ([\w ./+-]+)\1\n""")
+_MARK = (
+    "kernelwright: from here on "  # looked for first, in a tenth of the time: editors ask of long texts with each key
+)
+_BORDER = re.compile(rf"""\n(['"]){_MARK}([\w ./+-]+)\1\n""")
 _LINES = re.compile(r"\b([Ll]ines?) (\d+(?:, \d+)*)")
 
 
@@ -53,7 +56,7 @@ def files_of(path: str, text: str) -> tuple[str, ...]:
 
 
 def is_joined(text: str) -> bool:
-    return _BORDER.search(text) is not None
+    return _MARK in text and _BORDER.search(text) is not None
 
 
 def first_page(text: str) -> str:
@@ -80,7 +83,7 @@ def with_texts(known: str, texts: Sequence[str]) -> str:
 
 def in_files(words: str, text: str) -> str:
     """Words on lines of a joined text, counted from 1, as on the lines of its files."""
-    if not is_joined(text):
+    if _LINES.search(words) is None or not is_joined(text):
         return words
     _, second = pages(text)
 
@@ -96,7 +99,7 @@ def in_files(words: str, text: str) -> str:
 
 def _pages(text: str) -> Iterator[Page]:
     start, line, name = 0, 0, ""
-    for border in _BORDER.finditer(text):
+    for border in _BORDER.finditer(text) if _MARK in text else ():
         yield Page(name, text[start : border.start()], line)
         start, line, name = border.end(), text.count("\n", 0, border.end()), border[2]
     yield Page(name, text[start:], line)
