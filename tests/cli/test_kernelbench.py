@@ -75,6 +75,7 @@ def test_results_are_lines_and_a_run_can_be_resumed(folder: Path) -> None:
     [
         (("--tasks", "1-"), "--tasks '1-' is not a list of numbers and ranges; write it like 1-40,57."),
         (("--tasks", "90"), "has no task 90"),
+        (("--without", "torch.magic"), "There is no strategy 'torch.magic'; choose one of "),
         (("--level", "2"), "has no folder level2; name the folder that holds KernelBench's levels."),
         (("--out", "/no/such/folder/out.jsonl"), "the folder /no/such/folder does not exist."),
     ],

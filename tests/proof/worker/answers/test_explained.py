@@ -5,11 +5,14 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from kernelwright.proof.jobs import Contest, Race
 from kernelwright.proof.worker.answers.judge import Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
+from kernelwright.proof.worker.clock.contest import run_contest
+from kernelwright.proof.worker.clock.race import run_race
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.values import Accuracy
-from proof.worker.trials import ended_by
+from kernelwright.values import Accuracy, Failure, Timing
+from proof.worker.trials import QUICK, ended_by, workload
 
 torch.manual_seed(0)
 EXACT = torch.randn(64, 64, dtype=torch.float64)
@@ -104,6 +107,20 @@ def test_many_layers_that_round_as_tf32_does(layers: int, layer: str, ended: str
     """Values and gradients; TF32 is written out, so that the CPU has it."""
     text = CHAIN.replace("LAYERS", str(layers))
     assert ended_by(text, text.replace("x = torch.sin(rounded(x) @ self.weight)", layer), measure=True) == ended
+
+
+def test_races_and_contests_ask_the_same() -> None:
+    text = CHAIN.replace("LAYERS", "6")
+    rounded, wrong = (text.replace("rounded(x) @", f"rounded(x * {factor}) @") for factor in ("1.0001", "1.05"))
+    race = Race("/nowhere/kernel.py", text, (rounded, wrong), workload(), QUICK)
+    first, second = run_race(race, lambda _: None).timings
+    assert isinstance(first, Timing), first
+    assert isinstance(second, Failure)
+    for candidate, refused in ((rounded, set()), (wrong, {"candidate"})):
+        job = Contest("/nowhere/kernel.py", text, candidate, workload(), compile=False, limits=QUICK)
+        found = run_contest(job, lambda _: None)
+        assert isinstance(found.timings["candidate"], Timing)
+        assert found.inaccurate.keys() - {"eager-tf32"} == refused
 
 
 MODULE = """
