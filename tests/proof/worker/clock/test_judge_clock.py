@@ -81,6 +81,12 @@ def test_a_process_that_a_neighbour_slows_is_not_blamed() -> None:
         look(candidate, baseline, device="cpu")
 
 
+def test_a_baseline_that_a_busy_host_slowed_while_it_was_timed_accuses_nobody() -> None:
+    look(Made(0.7), Made(3.0, slower=0.5))
+    with pytest.raises(Rejected):
+        look(Made(0.7, hidden=1.2), Made(3.0, slower=0.5))
+
+
 @pytest.mark.parametrize(("ms", "hidden"), [(0.02, 0.06), (0.4, 0.6), (3.0, 1.0)])
 def test_hidden_work_is_found(ms: float, hidden: float) -> None:
     with pytest.raises(Rejected) as refused:
