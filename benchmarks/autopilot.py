@@ -1,9 +1,10 @@
 """Runs the autopilot on Triton kernels drawn from other projects, on the device at hand, as many as the time allows.
 
-`python -m benchmarks.autopilot OUT PLACE… --inferred JSON… [--draw N] [--steps N] [--seconds S] [--seconds-limit S]`. Places
-and JSON files are those of `benchmarks.real_kernels`; the kernels are drawn by chance among those with a workload line, the
-same ones each time. OUT has a JSON line for each kernel; what is in it is not run again. The files stay as they are. The last
-text is verified against the first on fresh seeds and timed beside it.
+`python -m benchmarks.autopilot OUT PLACE… --inferred JSON… [--draw N] [--part K/N] [--steps N] [--seconds S]
+[--seconds-limit S]`. Places and JSON files are those of `benchmarks.real_kernels`; the kernels are drawn by chance among
+those with a workload line, the same ones each time. A part is every N-th of them from the K-th on, for runs beside each
+other. OUT has a JSON line for each kernel; what is in it is not run again. The files stay as they are. The last text is
+verified against the first on fresh seeds and timed beside it.
 """
 
 import argparse
@@ -52,7 +53,7 @@ class Conditions:
 class Played:
     """What became of one kernel. `file`: from the first place on; `source`: of its workload.
 
-    `ending`: "measured", or why there is no number.
+    `ending`: "measured", or why there is no number; `reasons`: what became of each step that was tried.
     `speedup` is that of the last text over the first, with its 95 % interval; 1 where steps were verified and none was kept.
     """
 
@@ -69,6 +70,7 @@ class Played:
     high: float | None = None
     baseline_ms: float | None = None
     candidate_ms: float | None = None
+    reasons: tuple[str, ...] = ()
 
 
 def drawn(places: Sequence[Path], inferred: Sequence[Path], count: int) -> list[tuple[Found, str]]:
@@ -79,6 +81,14 @@ def drawn(places: Sequence[Path], inferred: Sequence[Path], count: int) -> list[
         (one, text) for text, found in examined for one in found if one.source in ("inferred", "lines in the file")
     ]
     return random.Random(0).sample(having, min(count, len(having)))
+
+
+def part(text: str) -> slice:
+    """Read "2/3": every third of what was drawn, from the second on. Raises ValueError."""
+    first, of = map(int, text.split("/"))
+    if not 1 <= first <= of:
+        raise ValueError(text)
+    return slice(first - 1, None, of)
 
 
 async def play(name: str, one: Found, text: str, settings: Settings, limit: float) -> Played:
@@ -97,10 +107,11 @@ async def play(name: str, one: Found, text: str, settings: Settings, limit: floa
     kept = tuple(step.action.strategy for step in steps if step.outcome is Outcome.KEPT)
     tried = tuple(step.action.strategy for step in steps)
     told = (name, one.kernel, one.source, one.with_gpu, tried, kept)
+    reasons = tuple(step.reason for step in steps)
     seconds = round(time.monotonic() - began, 1)
     if isinstance(measured, str):
         verified = any(step.verdict is not None and step.verdict.passed for step in steps)
-        return Played(*told, measured, seconds, speedup=1.0 if verified and not kept else None)
+        return Played(*told, measured, seconds, speedup=1.0 if verified and not kept else None, reasons=reasons)
     return Played(
         *told,
         "measured",
@@ -110,6 +121,7 @@ async def play(name: str, one: Found, text: str, settings: Settings, limit: floa
         measured.speedup_high,
         measured.baseline.median_ms,
         measured.candidate.median_ms,
+        reasons,
     )
 
 
@@ -180,7 +192,7 @@ async def _run(options: argparse.Namespace) -> None:
     if before is not None and not before.alike(conditions):
         raise NoDevice(f"{options.out} is of another device, other versions or settings; name another file.")
     done = {(one.file, one.kernel) for one in found}
-    chosen = drawn(options.places, options.inferred, options.draw)
+    chosen = drawn(options.places, options.inferred, options.draw)[options.part]
     settings = dataclasses.replace(DEFAULTS, max_steps=options.steps, autopilot_budget=options.seconds / 2)
     base = options.places[0] if options.places[0].is_dir() else options.places[0].parent
     named = [(os.path.relpath(one.file, base.resolve()), one, text) for one, text in chosen]
@@ -199,6 +211,7 @@ def main() -> int:
     add("places", type=Path, nargs="+")
     add("--inferred", type=Path, nargs="*", default=[], metavar="JSON")
     add("--draw", type=int, default=50, help="how many kernels; 0: only the table of what is in OUT")
+    add("--part", type=part, default=part("1/1"), metavar="K/N", help="every N-th kernel, from the K-th on")
     add("--steps", type=int, default=4, help="most steps for a kernel")
     add("--seconds", type=float, default=240.0, help="for one kernel; no step begins in the second half of them")
     add("--seconds-limit", type=float, default=0.0, help="start no kernel that may end later; 0: no limit")

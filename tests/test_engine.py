@@ -15,9 +15,10 @@ from kernelwright.macro.strategy import Observation
 from kernelwright.observer import silent
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.settings import Settings
-from kernelwright.steps import decide, under_roof
+from kernelwright.steps import decide, failed_step, under_roof
 from kernelwright.values import (
     Accuracy,
+    Action,
     Check,
     Edits,
     Failure,
@@ -25,6 +26,7 @@ from kernelwright.values import (
     Measurement,
     Outcome,
     Refusal,
+    Region,
     Step,
     Timing,
     Verdict,
@@ -189,6 +191,29 @@ def test_autopilot_ends_with_a_reason(bench: Bench) -> None:
         assert isinstance(items[0], Step)
         assert isinstance(items[-1], Refusal)
         assert items[-1].reason
+
+    bench.run(body())
+
+
+def test_the_autopilot_says_why_its_steps_came_to_no_measurement(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def body() -> None:
+        observed = await bench.engine.observe_fully(bench.path("broken.py"), LINEAR_SUM, "Score")
+        assert isinstance(observed, Observation)
+        action = Action("torch.fuse-product", Region(0, 1, digest(LINEAR_SUM)))
+        broken = Failure(FailureKind.IMPORT_FAILED, "Importing the file failed: no module.")
+        failed = failed_step(observed, action, broken)
+
+        async def optimize(*_: object) -> Step:
+            return failed
+
+        monkeypatch.setattr(Engine, "optimize", optimize)
+        *steps, last = [
+            item async for item in bench.engine.autopilot(Request(bench.path("broken.py"), LINEAR_SUM, "Score"))
+        ]
+        assert steps == [failed, failed]
+        assert last.reason == (
+            "Stopped: two steps in a row came to no measurement. The last one: Importing the file failed: no module."
+        )
 
     bench.run(body())
 

@@ -190,7 +190,8 @@ class Engine:
     ) -> AsyncIterator[Step | Nothing]:
         """Steps until Stop, a budget, or no gain twice; the last item is the reason when it is not a Step."""
         started = asyncio.get_running_loop().time()
-        text, without_gain = request.text, 0
+        text = request.text
+        in_vain: list[Step] = []
         for number in range(self.settings.max_steps):
             if asyncio.get_running_loop().time() - started > self.settings.autopilot_budget:
                 yield Refusal(f"Stopped after {self.settings.autopilot_budget:g} s, the budget of an autopilot run.")
@@ -201,11 +202,13 @@ class Engine:
             if not isinstance(step, Step) or (step.failure and not step.failure.about_kernel):
                 return
             if step.outcome is Outcome.KEPT and step.edits:
-                text, without_gain = apply(step.edits, text), 0
+                text, in_vain = apply(step.edits, text), []
                 continue
-            without_gain += 1
-            if without_gain == 2:
-                yield Refusal("Stopped: two steps in a row brought no gain.")
+            in_vain.append(step)
+            if len(in_vain) == 2:
+                measured = any(one.measurement is not None for one in in_vain)
+                why = "brought no gain." if measured else f"came to no measurement. The last one: {step.reason}"
+                yield Refusal(f"Stopped: two steps in a row {why}")
                 return
 
     async def replay(

@@ -87,9 +87,17 @@ def test_steps_without_gain_do_not_hold_up_what_is_untried() -> None:
 
 def test_stop_says_what_was_tried_on_this_text() -> None:
     everything = [c.action for c in candidates(offers_without_a_model(observe(SOFTMAX, H200)))]
-    here = ranked(with_history(*(step(action, Outcome.REJECTED) for action in everything)))[0]
+    timing = Timing(1.0, 1.0, 1.0, 1)
+    slower = Measurement(TEXT, TEXT, "NVIDIA H200", timing, timing, timing, 1.0, 0.9, 1.1, 1.0, 0.9, 1.1)
+    in_vain = [step(action, Outcome.REJECTED) for action in everything]
+    here = ranked(with_history(dataclasses.replace(in_vain[0], measurement=slower), *in_vain[1:]))[0]
     assert here.is_stop
     assert here.reason == ("Nothing else is expected to gain 2 % or more; what was tried on this text brought less.")
+    unmeasured = [dataclasses.replace(one, reason="Importing the file failed: no module.") for one in in_vain]
+    assert ranked(with_history(*unmeasured))[0].reason == (
+        "Nothing else is expected to gain 2 % or more; what was tried on this text came to no measurement. "
+        "The last try: Importing the file failed: no module."
+    )
 
 
 def test_stop_names_what_may_gain_on_a_gpu() -> None:

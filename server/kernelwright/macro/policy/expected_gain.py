@@ -77,9 +77,12 @@ def _stop(observation: Observation, scored: list[Scored], waiting: tuple[str, ..
 
 def _why_nothing(observation: Observation, waiting: tuple[str, ...], enough: str) -> str:
     here = digest(observation.text)
-    in_vain = any(step.before_hash == here and step.outcome is not Outcome.KEPT for step in observation.history)
-    nothing = "Nothing else" if in_vain else "Nothing"
-    end = "; what was tried on this text brought less." if in_vain else "."
+    in_vain = [step for step in observation.history if step.before_hash == here and step.outcome is not Outcome.KEPT]
+    nothing, end = ("Nothing else" if in_vain else "Nothing"), "."
+    if any(step.measurement is not None for step in in_vain):
+        end = "; what was tried on this text brought less."
+    elif in_vain:
+        end = f"; what was tried on this text came to no measurement. The last try: {in_vain[-1].reason}"
     if not waiting:
         return f"{nothing} is expected to gain {enough} or more{end}"
     return (
