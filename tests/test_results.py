@@ -104,6 +104,7 @@ def told_in(section: str) -> tuple[str, dict[str, float]]:
         ("More whole models", "kernelbench-models-h200"),
         ("Whole models once more", "kernelbench-models-again-h200"),
         ("Whole models with one task to a GPU", "kernelbench-models-third-h200"),
+        ("Whole models after the gate's mending", "kernelbench-models-fourth-h200"),
         ("The same with larger operands rounded as they are read", "kernelbench-reduced-again-h200"),
         ("Convolutions", "kernelbench-convolutions-h100"),
     ],
@@ -124,6 +125,7 @@ def test_the_words_on_single_tasks_are_those_of_their_summary(section: str, name
         ("More whole models", "kernelbench-models-h200"),
         ("Whole models once more", "kernelbench-models-again-h200"),
         ("Whole models with one task to a GPU", "kernelbench-models-third-h200"),
+        ("Whole models after the gate's mending", "kernelbench-models-fourth-h200"),
         ("The same with larger operands rounded as they are read", "kernelbench-reduced-again-h200"),
     ],
 )
