@@ -1,6 +1,7 @@
 """Whatever user code does to its process costs one typed Failure, and the next job is answered."""
 
 import asyncio
+import dataclasses
 import os
 import signal
 import sys
@@ -64,6 +65,26 @@ async def test_a_hang_is_killed_with_what_it_started_and_its_line_is_named(tmp_p
     while running(child) and time.monotonic() < patience:  # a killed process takes a moment to end
         await asyncio.sleep(0.05)
     assert not running(child)
+
+
+async def test_what_an_import_changes_counts_in_every_trial(tmp_path: Path) -> None:
+    """A package of another folder is imported once in a process, and afresh in each process of a candidate."""
+    package = tmp_path / "project"
+    (package / "kernels").mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import random, torch\nrandom.random()\ntorch.set_default_dtype(torch.float64)\n"
+    )
+    (package / "kernels" / "__init__.py").write_text("")
+    text = "import torch\nfrom project import kernels\ndef f(x):\n    return x + torch.ones(4)\n"
+    trial = dataclasses.replace(
+        TRIAL, path=str(package / "kernels" / "one.py"), baseline=text, previous=text, candidate=text
+    )
+    workers = Workers()
+    answers = [await workers.run(trial, timeout=120) for _ in range(2)]
+    await workers.close()
+    for answer in answers:
+        assert isinstance(answer, TrialResult), answer
+        assert answer.verdict.passed, answer.verdict.reason
 
 
 async def test_megabytes_of_output_cost_nothing_and_do_not_reach_the_server(

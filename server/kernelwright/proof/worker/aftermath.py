@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -24,6 +24,8 @@ _MORE_BYTES = 16 << 20  # of temporary files, likewise
 _MOST_ENTRIES = 10_000  # in the temporary folder that are looked at
 _LIBRARIES = ("kernelwright", "torch", "triton")  # whose threads, and own replacements of functions, are their business
 _COMPILERS = (b"torch/_inductor", b"torch._inductor")  # which torch.compile keeps for the next time
+
+_once: list[str] = []  # what the imports of a text changed, which do nothing when they are imported again
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,15 @@ def settle(before: Before, *, end_children: bool) -> str:
     if end_children:
         processes.end_children(before.children)
     return next(filter(None, (look(before) for look in _LOOKS)), "")
+
+
+def happened_once(names: Iterable[str]) -> None:
+    """Note settings that imports have changed: a later text of this process would be judged without that."""
+    _once.extend(names)
+
+
+def _imports(before: Before) -> str:
+    return f"its imports have changed {', '.join(_once)}, once for all" if _once else ""
 
 
 def _other_settings(before: Before) -> str:
@@ -109,6 +120,7 @@ def _more_children(before: Before) -> str:
 
 
 _LOOKS: tuple[Callable[[Before], str], ...] = (
+    _imports,
     _other_settings,
     _other_functions,
     _other_streams,

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from kernelwright.proof.jobs import Trial
-from kernelwright.proof.worker import flags, surroundings, without_gpu
+from kernelwright.proof.worker import aftermath, flags, surroundings, without_gpu
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.inputs import bytes_of_call, bytes_of_get_inputs, check_memory, seed_everything
@@ -101,6 +101,9 @@ def opened(trial: Trial) -> Iterator[Bench]:
         undo.callback(language.unload, baseline)
         settings = flags.read()
         left = surroundings.changes(defaults, settings) | surroundings.changes(seeds, flags.seeds())
+        if left:
+            again = _changed_again(trial, language, defaults)
+            aftermath.happened_once(name for name, value in left.items() if again.get(name, ...) != value)
         bench = Bench(trial, device_here(), baseline, wider_module(trial), settings, left, interpreted, launched)
         flags.write(settings)
         try:
@@ -109,6 +112,18 @@ def opened(trial: Trial) -> Iterator[Bench]:
         finally:
             for module in filter(None, (bench.wide, vars(bench).get("exact"))):
                 language.unload(module)
+
+
+def _changed_again(trial: Trial, language: WorkerLanguage, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the baseline's own text changes: what loading it changes now that its imports have run."""
+    flags.write(defaults)
+    seed_everything(flags.IMPORT_SEED)
+    seeds = flags.seeds()
+    try:
+        language.unload(language.load(trial.home, trial.baseline, "again"))
+    except JobFailed:
+        return {}
+    return surroundings.changes(defaults, flags.read()) | surroundings.changes(seeds, flags.seeds())
 
 
 def _check_room(bench: Bench) -> None:
