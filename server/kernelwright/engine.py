@@ -31,7 +31,7 @@ from kernelwright.proof.jobs import Limits, Trial, TrialResult
 from kernelwright.ranking import reranked
 from kernelwright.reversal import Reversal
 from kernelwright.settings import DEFAULTS, Settings
-from kernelwright.steps import beside, best_of, forward_only, rewritten, under_roof, with_earlier
+from kernelwright.steps import beside, best_of, forward_only, rewritten, twice_in_vain, under_roof, with_earlier
 from kernelwright.values import (
     NOTHING_SPENT,
     Action,
@@ -190,8 +190,7 @@ class Engine:
     ) -> AsyncIterator[Step | Nothing]:
         """Steps until Stop, a budget, or no gain twice; the last item is the reason when it is not a Step."""
         started = asyncio.get_running_loop().time()
-        text = request.text
-        in_vain: list[Step] = []
+        text, in_vain = request.text, list[Step]()
         for number in range(self.settings.max_steps):
             if asyncio.get_running_loop().time() - started > self.settings.autopilot_budget:
                 yield Refusal(f"Stopped after {self.settings.autopilot_budget:g} s, the budget of an autopilot run.")
@@ -206,9 +205,7 @@ class Engine:
                 continue
             in_vain.append(step)
             if len(in_vain) == 2:
-                measured = any(one.measurement is not None for one in in_vain)
-                why = "brought no gain." if measured else f"came to no measurement. The last one: {step.reason}"
-                yield Refusal(f"Stopped: two steps in a row {why}")
+                yield twice_in_vain(in_vain)
                 return
 
     async def replay(

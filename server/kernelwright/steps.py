@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kernelwright.coders import Attempt, Variant
 from kernelwright.languages import LanguageSupport
@@ -87,6 +87,13 @@ def failed_step(observation: Observation, action: Action, failure: Failure) -> S
         failure=failure,
         created=now(),
     )
+
+
+def twice_in_vain(steps: Sequence[Step]) -> Refusal:
+    """Why an autopilot stops after two steps in a row that were not kept."""
+    if any(step.measurement is not None for step in steps):
+        return Refusal("Stopped: two steps in a row brought no gain.")
+    return Refusal(f"Stopped: two steps in a row came to no measurement. The last one: {steps[-1].reason}")
 
 
 def too_inaccurate(variant: Variant, attempts: Iterable[Attempt]) -> bool:
