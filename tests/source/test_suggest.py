@@ -58,6 +58,22 @@ def check(text: str, entry: str, expected: str) -> None:
             "    def forward(self, x):\n        return x\n",
             "f(1024)(randn(4096, 1024))",
         ),
+        # what another class of the file defines
+        (
+            "class g(nn.Module):\n    def __init__(self, dim):\n        pass\n\n"
+            "class f(g):\n    def forward(self, x):\n        return x\n",
+            "f(1024)(randn(4096, 1024))",
+        ),
+        (
+            "class h(nn.Module):\n    def __init__(self, dim):\n        pass\n\n"
+            "class g(h):\n    def forward(self, x):\n        a, b, c = x.shape\n\nclass f(g):\n    pass\n",
+            "f(1024)(randn(8, 512, 1024))",
+        ),
+        (
+            "class g(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        a, b, c = x.shape\n\n"
+            "class f(g):\n    pass\n",
+            "f.apply(randn(8, 512, 1024))",
+        ),
         (
             "class f(nn.Module):\n    def forward(self, x, y):\n        return x @ y\n",
             "f()(randn(1024, 1024), randn(1024, 1024))",
@@ -313,6 +329,9 @@ def test_gradients_are_asked_for_once() -> None:
         ("f = g\n", "cannot be read"),
         ("@triton.jit\ndef f(x):\n    pass\n", "is a Triton kernel"),
         ("class f(nn.Module):\n    pass\n", "no forward"),
+        ("class f(f):\n    pass\n", "no forward"),
+        ("class f(g):\n    pass\n\nclass g(f):\n    pass\n", "no forward"),
+        ("class g:\n    def forward(self, x):\n        pass\n\nclass f(nn.Module, g):\n    pass\n", "no forward"),
         ("def f(x:\n", "cannot be read"),
     ],
 )

@@ -253,6 +253,29 @@ def both(x):
     assert "lines that call both launch more kernels, or come first" in answer.reasons
 
 
+def test_a_constructor_that_is_inherited_from_elsewhere_is_asked_for(tried: Tried) -> None:
+    """What torch.nn.Softmin takes stands in no text: the class says it."""
+    text = f"""{TEXT}
+
+class Least(torch.nn.Softmin):
+    def forward(self, x):
+        assert self.dim == -1, "the last dimension alone"
+        return launched(x)
+
+
+class Wide(torch.nn.Linear):
+    def forward(self, x):
+        assert x.shape[1] == self.in_features
+        return launched(x)
+"""
+    answer = tried("Least()(randn(8, 64))", text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("Least(dim=-1)(randn(4096, 1024))",)
+    answer = tried("Wide()(randn(8, 64))", text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("Wide(1024, 1024)(randn(4096, 1024))",)
+
+
 def test_a_kernel_that_no_line_launches_is_launched_itself(tried: Tried) -> None:
     own = {
         "scale_kernel": ("scale_kernel[(1,)](randn(64), out(64), 64, BLOCK=64)",),

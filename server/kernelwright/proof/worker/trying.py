@@ -24,7 +24,8 @@ from kernelwright.proof.worker.raised import scratch_folder
 from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.subject import case_call
 from kernelwright.source.workload.lines import entry_of
-from kernelwright.source.workload.suggest import tensors_of, with_gradients
+from kernelwright.source.workload.signature import signature_of
+from kernelwright.source.workload.suggest import calls_with_constructor, tensors_of, with_gradients
 from kernelwright.values import Failure, FailureKind
 
 _LOADING = 120.0  # seconds in which a text has to be imported
@@ -41,7 +42,7 @@ def try_lines(job: TryLines, report: Callable[[str], None]) -> TriedLines:
     """Try the lines of a job in turn. Raises JobFailed where its text cannot be loaded."""
     with contextlib.closing(_Trier(job)) as trier:
         last: list[_Last] = []
-        found = _tried(job.lines, job.kernels, trier, report, last)
+        found = _tried(trier.constructed(job.lines), job.kernels, trier, report, last)
         own = {name: lines for name, lines in job.launches.items() if name not in _launched(found)}
         trier.left = job.launch_budget if own else 0.0
         for name, lines in own.items():
@@ -209,6 +210,24 @@ class _Trier:
             return failed.failure.message.rstrip(".")
         finally:
             self.left -= time.monotonic() - begun
+
+    def constructed(self, lines: Sequence[str]) -> list[str]:
+        """The lines; for a class that inherits its constructor from elsewhere, behind the first one those that fit it."""
+        found = list(dict.fromkeys(lines))
+        for name in dict.fromkeys(map(entry_of, lines)):
+            bare = next((line for line in found if line.startswith(f"{name}()(")), None)
+            signature = None if bare is None else signature_of(self._job.text, name)
+            if bare is not None and signature is not None and signature.inherits_constructor:
+                place = found.index(bare) + 1
+                found[place:place] = calls_with_constructor(self._job.text, name, self._constructor(name))
+        return found
+
+    def _constructor(self, name: str) -> str:
+        host = self._host or self._loaded()
+        try:
+            return host.ask(messages.Constructor(name), messages.Done).words
+        except Rejected:
+            return ""
 
     def _sizes(self, line: str) -> list[str]:
         """The line as the gate calls it: with few elements in the interpreter, and as it is where that does not run."""

@@ -29,6 +29,7 @@ SHAPE = re.compile(r"normalized_shape$")
 OF_ROWS = re.compile(r"(?:\w+_)?(?:mean|rstd|rms|invstd|lse|logsumexp|delta)$", re.I)  # one number for each row
 CONDITION = re.compile(r"(?:cond|condition)$")
 AXIS = re.compile(r"(?:dim|axis)$")
+_AXES = ("", "int", "int | None", "None | int", "Optional[int]", "typing.Optional[int]")  # annotations of one
 LAST_DIMENSION = re.compile(
     r"(?:dim|d_model|d|hidden\w*|n_embd|embed\w*|in_features|input_size|normalized_shape|features|size)$"
 )
@@ -102,7 +103,7 @@ def scalar(parameter: ast.arg, options: Sequence[str | int | bool] = ()) -> list
     if ("None" in annotation and "int" not in annotation) or NOTHING.match(name):
         return ["None"]
     if AXIS.match(name):
-        return ["-1", "0", "1"] if not annotation or annotation == "int" else []
+        return ["-1", "0", "1"] if annotation in _AXES else []
     if re.match(r"(?:offset|diagonal|dim\d)$", name):
         return [str(int(name[-1]) % 2) if name[-1].isdigit() else "0"]
     return []

@@ -6,7 +6,7 @@ import functools
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernelwright.source.workload.find import code, definitions
 
@@ -55,9 +55,10 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Signature:
-    """How an entry is called. For a class `init` is its constructor's and `call` its forward's, None when inherited.
+    """How an entry is called. For a class `init` is its constructor's and `call` its forward's, be they inherited from other
+    classes of the file; None where they come from elsewhere.
 
-    An autograd.Function is a class that is `applied`, never constructed.
+    An autograd.Function is a class that is `applied`, never constructed. `bases`: a class's base classes as they are written.
     """
 
     name: str
@@ -66,6 +67,12 @@ class Signature:
     init: Parameters | None
     call: Parameters | None
     applied: bool = False
+    bases: tuple[str, ...] = ()
+
+    @property
+    def inherits_constructor(self) -> bool:
+        """Whether it is constructed by what another file or package defines."""
+        return self.is_class and not self.applied and self.init is None and bool(self.bases)
 
 
 def signature_of(text: str, name: str, *, decorated: bool = False) -> Signature | None:
@@ -73,6 +80,12 @@ def signature_of(text: str, name: str, *, decorated: bool = False) -> Signature 
 
     Nor is there one for a function with decorators that may change it, unless it is asked for as `decorated`.
     """
+    found = _own_signature(text, name, decorated)
+    return found if found is None or not found.bases else _with_inherited(text, found, frozenset((name,)))
+
+
+def _own_signature(text: str, name: str, decorated: bool) -> Signature | None:
+    """As `signature_of`, without what base classes define."""
     span = definitions(text).get(name)
     if span is None:
         tree = conditional_definitions(text).get(name)
@@ -80,6 +93,19 @@ def signature_of(text: str, name: str, *, decorated: bool = False) -> Signature 
     start, end = span
     source = _source(text[start:end], code(text)[start:end])
     return _signature(name, source, _decorators(_before(text, start)), decorated)
+
+
+def _with_inherited(text: str, found: Signature, seen: frozenset[str]) -> Signature:
+    """With what its base classes in the file define, in their order, up to the first one that is not there."""
+    for base in found.bases:
+        above = None if base in seen else _own_signature(text, base, True)
+        if above is None or not above.is_class:
+            break
+        above = _with_inherited(text, above, seen | {base})
+        applied = found.applied or above.applied
+        init = None if applied else found.init or above.init
+        found = replace(found, init=init, call=found.call or above.call, applied=applied)
+    return found
 
 
 def device_function(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -101,16 +127,18 @@ def _signature(name: str, source: str, decorators: str, decorated: bool) -> Sign
     if isinstance(tree, ast.ClassDef):
         methods = {item.name: item for item in tree.body if isinstance(item, ast.FunctionDef)}
         init, call = methods.get("__init__"), methods.get("forward") or methods.get("__call__")
-        if any(_FUNCTION.search(ast.unparse(base)) for base in tree.bases):
+        bases = tuple(ast.unparse(base) for base in tree.bases)
+        if any(map(_FUNCTION.search, bases)):
             # Where setup_context() gets the context, forward() does not.
             forward = Parameters(call, "setup_context" not in methods) if call is not None else None
-            return Signature(name, True, False, None, forward, applied=True)
+            return Signature(name, True, False, None, forward, True, bases)
         return Signature(
             name,
             True,
             False,
             Parameters(init, True) if init is not None else None,
             Parameters(call, True) if call is not None else None,
+            bases=bases,
         )
     if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef):
         if decorators and not decorated and not _JIT.search(decorators) and "no_grad" not in decorators:

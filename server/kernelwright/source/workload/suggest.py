@@ -14,10 +14,11 @@ from kernelwright.source.trees import walk
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.evidence import evidence_of
 from kernelwright.source.workload.find import definitions, uses
-from kernelwright.source.workload.guesses import FEW, Guesses
+from kernelwright.source.workload.guesses import FEW, Guesses, is_nothing
 from kernelwright.source.workload.guessing import (
     AXIS,
     LAST_DIMENSION,
+    NOTHING,
     Choice,
     choices,
     known_size,
@@ -33,6 +34,7 @@ _MOST_USERS = 2
 
 _MOST_ELEMENTS = 1 << 28  # of a line: a gigabyte
 _RANDOM = ("randn", "rand")
+_INIT = "constructor's "  # before the names of its parameters, of which the call may have some, too
 
 
 def suggest_lines(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal:
@@ -89,14 +91,29 @@ def _users(text: str, entry: str) -> list[str]:
     return list(itertools.islice(users, _MOST_USERS))
 
 
-def _lines(text: str, entry: str) -> tuple[str, ...] | Refusal:
+def calls_with_constructor(text: str, entry: str, constructor: str) -> tuple[str, ...]:
+    """Calls of a class as `suggest_lines` guesses them, for a constructor that its file does not define.
+
+    `constructor` is its definition, `def __init__(self, …): …`; there are no calls where that does not parse.
+    """
+    try:
+        (tree,) = ast.parse(constructor).body
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    lines = _lines(text, entry, Parameters(tree, True)) if isinstance(tree, ast.FunctionDef) else ()
+    return () if isinstance(lines, Refusal) else tuple(line.removeprefix("# workload: ") for line in lines)
+
+
+def _lines(text: str, entry: str, constructor: Parameters | None = None) -> tuple[str, ...] | Refusal:
     signature = _signature(text, entry)
     if signature is None:
         return Refusal(f"The parameters of {entry} cannot be read from its source; write its workload line by hand.")
     if signature.is_triton:
         return Refusal(f"{entry} is a Triton kernel: add a function that launches it, then a workload line for that.")
+    if signature.inherits_constructor:
+        signature = replace(signature, init=constructor)
     if signature.call is None:
-        return Refusal(f"{entry} has no forward method of its own; write its workload line by hand.")
+        return Refusal(f"{entry} has no forward method in this file; write its workload line by hand.")
     guesses = Guesses(signature.call, evidence_of(text, signature.call))
     found: dict[str, None] = {}
     refused = ""
@@ -148,6 +165,9 @@ def _deviations(guesses: Guesses, init: Parameters | None) -> list[tuple[int, st
         found += [(4, "transposed", name) for name, _ in itertools.islice(guesses.tensors(), 2)]
     for parameter, default in guesses.parameters.all():
         found += [(2 + n, parameter.arg, value) for n, value in enumerate(guesses.values(parameter, default)[1:])]
+    for parameter, default in init.all() if init else ():
+        if is_nothing(default) and not NOTHING.match(parameter.arg):
+            found += [(1 + n, _INIT + parameter.arg, value) for n, value in enumerate(scalar(parameter))]
     return found
 
 
@@ -160,7 +180,9 @@ def _construction(signature: Signature, choice: Choice) -> tuple[str, int | None
     given: list[str] = []
     last = None
     for parameter, default in signature.init.all() if signature.init else ():
-        if default is None:
+        if _INIT + parameter.arg in choice:
+            given.append(f"{parameter.arg}={choice[_INIT + parameter.arg]}")
+        elif default is None:
             sized = AXIS.match(parameter.arg)  # of a constructor, a size
             value = ((not sized and scalar(parameter)) or [known_size(parameter.arg, choice)])[0]
             if last is None and LAST_DIMENSION.match(parameter.arg) and value.isdigit():

@@ -21,7 +21,7 @@ from kernelwright.proof.worker import flags, lifetime, ran, surroundings, withou
 from kernelwright.proof.worker.construct import load_candidate
 from kernelwright.proof.worker.ended import BROKEN
 from kernelwright.proof.worker.failed import JobFailed
-from kernelwright.proof.worker.hosts import calls, channel, messages, sample
+from kernelwright.proof.worker.hosts import calls, channel, constructors, messages, sample
 from kernelwright.proof.worker.hosts.arena import open_arena
 from kernelwright.proof.worker.hosts.parcels import DoesNotFit
 from kernelwright.proof.worker.hosts.room import Room, inputs_of, no_arena, unpacked
@@ -184,4 +184,5 @@ _ANSWERS: dict[type, Callable[[Room, Any], messages.Reply]] = {
     messages.Fire: sample.fire,
     messages.Look: calls.look,
     messages.Try: calls.try_line,
+    messages.Constructor: constructors.definition,
 }

@@ -204,6 +204,13 @@ class Try(Request):
 
 
 @dataclass(frozen=True)
+class Constructor(Request):
+    """The parameters of the constructor of a class of the module. Answered by Done with its definition, or Refused."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Loaded:
     """The module runs; `changed` are settings that it changed on import, `added` variables that it added to the environment."""
 
