@@ -2,14 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright import callers, elsewhere
+from kernelwright import callers, elsewhere, recording
 from kernelwright.languages import LanguageSupport
 from kernelwright.source.workload.find import code, definitions
-from kernelwright.values import Kernel, Language, Refusal, joined
+from kernelwright.values import Kernel, Language, Refusal, Workload, joined, pages
 
 _LAUNCHED = re.compile(r"\b(\w+)\s*\[")
 
@@ -26,6 +26,32 @@ class Joined:
 def may_be_joined(kernel: Kernel) -> bool:
     """Whether nothing in the kernel's own file launches it, nor says how: only another file can."""
     return kernel.language is Language.TRITON and not kernel.launches and kernel.entry is None
+
+
+def changes(files: Sequence[Path], before: str, after: str) -> list[tuple[Path, str, str]]:
+    """The files that differ between two versions of a text, with what each held and is to hold."""
+    both = zip(files, pages(before), pages(after), strict=True)
+    return [(file, one.text, other.text) for file, one, other in both if one.text != other.text]
+
+
+def meant(root: Path, file: Path, text: str, name: str | None, support: LanguageSupport) -> list[Joined | Refusal]:
+    """The kernel called `name`, or those with a workload, else the first one: of `file`, or of others that it launches.
+
+    Joined with the one file below `root` that launches it; nothing where no other file launches it.
+    """
+    if support.id != "python":
+        return []
+    texts = {**callers.read_all(recording.source_files([root])), file: text}
+    graph = callers.imports(texts)
+    kernels = [one for one in support.kernels(text) if may_be_joined(one) and name in (None, one.name)]
+    here = (with_launcher(texts, graph, file, one, support) for one in kernels)
+    found = [one for one in (*here, *launched_in(texts, graph, file, support, name)) if one is not None]
+    ready: list[Joined | Refusal] = [
+        one
+        for one in found
+        if isinstance(one, Joined) and isinstance(support.workload(one.text, one.kernel.entry), Workload)
+    ]
+    return ready or found[:1]
 
 
 def with_launcher(

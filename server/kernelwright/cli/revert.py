@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from kernelwright import files
+from kernelwright import files, joining
 from kernelwright.cli import console
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
@@ -14,7 +14,7 @@ from kernelwright.engine import Engine
 from kernelwright.journal import open_journal
 from kernelwright.journal.opening import is_begun
 from kernelwright.mistakes import BadInput
-from kernelwright.values import Outcome, Refusal, apply, files_of, pages, with_texts
+from kernelwright.values import Outcome, Refusal, apply, files_of, with_texts
 
 
 def revert_file(file: Path, step_id: str | None, json_out: Path | None) -> int:
@@ -42,8 +42,7 @@ def revert_file(file: Path, step_id: str | None, json_out: Path | None) -> int:
         reversal = engine.revert(path, text, step_id or step.id)
         if isinstance(reversal, Refusal):
             raise BadInput(reversal.reason)
-        pairs = zip(places, pages(text), pages(apply(reversal.edits, text)), strict=True)
-        changed = [(place, old.text, new.text) for place, old, new in pairs if old.text != new.text]
+        changed = joining.changes(places, text, apply(reversal.edits, text))
         files.replace_all(changed)
         engine.mark_reverted(path, reversal.step_ids)
     finally:

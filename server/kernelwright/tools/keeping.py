@@ -28,15 +28,16 @@ async def revert(file: File, asked: Asked, step: StepId = None) -> Told[Reverted
     """Take a kept step back, and with it all later ones of its kernel. What was changed elsewhere in the file since stays."""
     workspace = asked.workspace
     async with workspace.writing:
-        opened, engine = workspace.open(file), workspace.engine
-        path = str(opened.path)
+        engine, path = workspace.engine, str(workspace.inside(file))
         kept = [one for one in engine.history(path) if one.outcome is Outcome.KEPT]
         if not kept:
             raise BadInput(f"The journal has no kept step of {file}, so there is nothing to take back.")
-        reversal = given(engine.revert(path, opened.text, step or kept[-1].id))
-        workspace.replace(opened.path, opened.text, apply(reversal.edits, opened.text))
+        last = next((one for one in kept if one.id == step), kept[-1])
+        opened = workspace.open_known(file, engine.journal.text(last.after_hash) or "")
+        reversal = given(engine.revert(path, opened.text, step or last.id))
+        wrote = workspace.write(opened, apply(reversal.edits, opened.text))
         engine.mark_reverted(path, reversal.step_ids)
-    said = f"Took back {', '.join(reversal.step_ids)}; wrote {file}."
+    said = f"Took back {', '.join(reversal.step_ids)}; wrote {wrote}."
     return told(said, Reverted(file, reversal.step_ids))
 
 

@@ -1,8 +1,9 @@
 """Tools that look at kernels: nothing is written, and of the user's code only calls are captured."""
 
 import asyncio
+from collections.abc import Sequence
 
-from kernelwright import prompting, roof, words
+from kernelwright import callers, joining, prompting, recording, roof, words
 from kernelwright.languages import absence
 from kernelwright.macro.policy import Offer, candidates, menu
 from kernelwright.macro.policy.expected_gain import expected_gain
@@ -25,8 +26,8 @@ from kernelwright.tools.results import (
     Strategies,
     StrategyRow,
 )
-from kernelwright.tools.workspace import Opened, given
-from kernelwright.values import Kernel, Measurement, Outcome, Refusal, digest
+from kernelwright.tools.workspace import Opened, Workspace, given
+from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Workload, digest
 
 _HOW_TO_GET_ONE = (
     "record_workloads has lines written from a test that calls it, infer_workloads guesses and tries some."
@@ -37,11 +38,12 @@ async def list_kernels(file: File, asked: Asked) -> Told[Kernels]:
     """List the kernels of a file: name, language, lines, and the workload, which is how each is called for checks and timing.
 
     Begin here. All other tools want a kernel's name, and most want it to have a workload; where there is none it says how to
-    get one.
+    get one. A kernel that one other file launches has that file's workload, and its changes may be of both files.
     """
     opened = asked.workspace.open(file)
     kernels = await asyncio.to_thread(opened.support.kernels, opened.text)
-    rows = tuple(_kernel(opened, kernel) for kernel in kernels)
+    elsewhere = await asyncio.to_thread(_workloads_elsewhere, asked.workspace, opened, kernels)
+    rows = tuple(_kernel(opened, kernel, elsewhere.get(kernel.name)) for kernel in kernels)
     if not rows:
         raise BadInput(f"{file} {absence(opened.support, opened.text, ())}")
     said = [f"{row.name} ({row.language}, lines {row.first_line}-{row.last_line}): {_call(row)}" for row in rows]
@@ -127,8 +129,7 @@ async def action_prompt(file: File, kernel: KernelName, strategy: StrategyId, as
 async def _observed(file: str, kernel: str, asked: Asked) -> Observation:
     """The kernel with its device and op graph. Raises BadInput."""
     workspace = asked.workspace
-    opened = workspace.open(file)
-    opened.kernel(kernel)
+    opened = await asyncio.to_thread(workspace.open_kernel, file, kernel)
     answer = await carried_out(
         asked,
         lambda report, cancel: workspace.engine.observe_fully(
@@ -138,8 +139,23 @@ async def _observed(file: str, kernel: str, asked: Asked) -> Observation:
     return given(answer)
 
 
-def _kernel(opened: Opened, kernel: Kernel) -> KernelRow:
-    workload = opened.support.workload(opened.text, kernel.entry)
+def _workloads_elsewhere(workspace: Workspace, opened: Opened, kernels: Sequence[Kernel]) -> dict[str, Workload]:
+    """How the one other file that launches a kernel calls it, for those of a file that nothing in it launches."""
+    lacking = [one for one in kernels if joining.may_be_joined(one)]
+    if not lacking:
+        return {}
+    texts = {**callers.read_all(recording.source_files([workspace.root])), opened.path: opened.text}
+    graph, found = callers.imports(texts), dict[str, Workload]()
+    for kernel in lacking:
+        one = joining.with_launcher(texts, graph, opened.path, kernel, opened.support)
+        workload = opened.support.workload(one.text, one.kernel.entry) if isinstance(one, joining.Joined) else None
+        if isinstance(workload, Workload):
+            found[kernel.name] = workload
+    return found
+
+
+def _kernel(opened: Opened, kernel: Kernel, elsewhere: Workload | None) -> KernelRow:
+    workload = elsewhere or opened.support.workload(opened.text, kernel.entry)
     missing = f"{workload.reason} {_HOW_TO_GET_ONE}" if isinstance(workload, Refusal) else ""
     described = None if isinstance(workload, Refusal) else workload.described
     return KernelRow(kernel.name, kernel.language.value, kernel.start_line + 1, kernel.end_line, described, missing)

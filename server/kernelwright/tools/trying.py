@@ -18,7 +18,7 @@ from kernelwright.tools.parameters import Blocks, File, KernelName, StrategyId, 
 from kernelwright.tools.results import Measured, Tried, Verified
 from kernelwright.tools.verdicts import in_words, judged, speedup
 from kernelwright.tools.workspace import Opened, Workspace, given, no_answer
-from kernelwright.values import Outcome, Step, apply
+from kernelwright.values import Outcome, Step, apply, with_pages_of
 from kernelwright.values.plain import plain
 
 _LONGEST_WHY = 120
@@ -77,9 +77,9 @@ async def keep_step(
     if _SPEED.search(why):
         raise BadInput("Say in `why` what you changed, not how fast it is: that is measured.")
 
-    async def work(report: Report, cancel: asyncio.Event) -> Step:
+    async def work(report: Report, cancel: asyncio.Event) -> tuple[Step, str]:
         async with workspace.writing:
-            opened = workspace.open(file)
+            opened = await asyncio.to_thread(workspace.open_kernel, file, kernel)
             check_strategy(strategy, opened.kernel(kernel))
             candidate = _text(workspace, opened, kernel, text, blocks)
             observation = given(
@@ -95,11 +95,9 @@ async def keep_step(
             step = given(await workspace.engine.optimize(request, report, cancel))
             if step.failure is not None and not step.failure.about_kernel:
                 raise no_answer(step.failure)
-            if step.outcome is Outcome.KEPT:
-                _write(workspace, opened, step)
-            return step
+            return step, _write(workspace, opened, step) if step.outcome is Outcome.KEPT else ""
 
-    step = await carried_out(asked, work)
+    step, wrote = await carried_out(asked, work)
     kept, said = step.outcome is Outcome.KEPT, words.of_step(step, title_of(step.action.strategy))
     data = Tried(
         file=file,
@@ -114,7 +112,7 @@ async def keep_step(
         speedup=speedup(step.verdict, step.measurement),
     )
     if kept:
-        return told(f"Kept, and written to {file}. {said}\n{workspace.engine.journal.notice}".rstrip(), data)
+        return told(f"Kept, and written to {wrote}. {said}\n{workspace.engine.journal.notice}".rstrip(), data)
     evidence = in_words(data.verdict) if data.verdict is not None else data.log
     return told("\n".join(filter(None, (f"{file} is as it was. {said}", evidence, evidence_of(step).advice))), data)
 
@@ -124,7 +122,7 @@ async def _trial(
 ) -> TrialResult:
     """The gate's word, and the clock's, on a change of the file as it stands. Raises BadInput."""
     workspace = asked.workspace
-    opened = workspace.open(file)
+    opened = await asyncio.to_thread(workspace.open_kernel, file, kernel)
     candidate = _text(workspace, opened, kernel, text, blocks)
     engine, path = workspace.engine, str(opened.path)
     answer = await carried_out(
@@ -146,6 +144,8 @@ async def _trial(
 def _text(workspace: Workspace, opened: Opened, kernel: str, text: str | None, blocks: str | None) -> str:
     """The whole text that an agent means. Raises BadInput where that is no edit that may be tried."""
     opened.kernel(kernel)
+    if text is not None:
+        text = with_pages_of(text, opened.text)  # a whole file is that of the kernel
     observation = given(workspace.engine.observe(str(opened.path), opened.text, kernel, support=opened.support))
     return given(text_given(observation, text, blocks))
 
@@ -154,11 +154,11 @@ def _last_lines(log: str) -> str:
     return "\n".join(plain(log, lines=True).strip().splitlines()[-_LAST_LINES:])
 
 
-def _write(workspace: Workspace, opened: Opened, step: Step) -> None:
-    """Write a kept step; where that cannot be done, the journal must not say that the file has it. Raises BadInput."""
+def _write(workspace: Workspace, opened: Opened, step: Step) -> str:
+    """Write a kept step, and say where. Raises BadInput where that cannot be done; then the journal does not say that it is."""
     assert step.edits is not None
     try:
-        workspace.replace(opened.path, opened.text, apply(step.edits, opened.text))
+        return workspace.write(opened, apply(step.edits, opened.text))
     except BadInput:
         workspace.engine.mark_reverted(str(opened.path), (step.id,))
         raise

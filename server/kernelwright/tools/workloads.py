@@ -14,7 +14,7 @@ from kernelwright.recording import Entry, Recorded
 from kernelwright.tools.asking import Asked, Report, Told, carried_out, told
 from kernelwright.tools.parameters import File, Write
 from kernelwright.tools.results import EntryRow, Lines
-from kernelwright.tools.workspace import Workspace, given, no_answer
+from kernelwright.tools.workspace import Opened, Workspace, given, no_answer
 from kernelwright.values import Failure, apply
 
 _RUNNERS = ("pytest", "python")
@@ -121,7 +121,8 @@ def _write(workspace: Workspace, texts: Mapping[Path, str], found: Sequence[Reco
         own = [one for one in lacking if one.entry.file == str(file)]
         edits = recording.edits_for(texts[file], own, of_file(file))
         if edits.edits:
-            workspace.replace(workspace.inside(str(file)), texts[file], apply(edits, texts[file]))
+            opened = Opened((workspace.inside(str(file)),), texts[file], of_file(file))
+            workspace.write(opened, apply(edits, texts[file]))
             written.append(workspace.name(file))
     return written
 

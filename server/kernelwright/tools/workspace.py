@@ -1,27 +1,35 @@
 """The one folder that an agent may work in, and what is open in it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kernelwright import files, words
+from kernelwright import files, joining, words
 from kernelwright.engine import Engine
 from kernelwright.languages import LanguageSupport, absence, of_file
 from kernelwright.mistakes import BadInput
-from kernelwright.values import Failure, FailureKind, Kernel, Refusal
+from kernelwright.values import Failure, FailureKind, Kernel, Refusal, files_of, with_texts
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A file of the workspace as it lies on the disk. `path` is absolute, and no link."""
+    """A file of the workspace as it lies on the disk, or a kernel's file and the one that launches it as one text.
 
-    path: Path
+    `files` are absolute, and no links.
+    """
+
+    files: tuple[Path, ...]
     text: str
     support: LanguageSupport
+
+    @property
+    def path(self) -> Path:
+        """The file that the journal knows its kernels by."""
+        return self.files[0]
 
     def kernel(self, name: str) -> Kernel:
         """The kernel called `name`. Raises BadInput."""
@@ -64,12 +72,45 @@ class Workspace:
         path = self.inside(named)
         text = files.read(path)
         self._check_saved(path, text)
-        return Opened(path, text, of_file(path))
+        return Opened((path,), text, of_file(path))
 
-    def replace(self, path: Path, expected: str, text: str) -> None:
-        """Put `text` in the place of `expected`, the text that was read. Raises BadInput where somebody has changed it."""
-        self._check_saved(path, expected)
-        files.replace(path, expected, text)
+    def open_kernel(self, named: str, kernel: str) -> Opened:
+        """Read a kernel's file, and the file that launches it where one other does. Raises BadInput.
+
+        Such a kernel can be named in the launching file as well.
+        """
+        opened = self.open(named)
+        own = next((one for one in opened.support.kernels(opened.text) if one.name == kernel), None)
+        if own is not None and not joining.may_be_joined(own):
+            return opened
+        found = joining.meant(self.root, opened.path, opened.text, kernel, opened.support)
+        if not found:
+            opened.kernel(kernel)
+            return opened
+        one = given(found[0])
+        return self._together(one.text, [self.inside(str(file)) for file in one.files])
+
+    def open_known(self, named: str, known: str) -> Opened:
+        """Read the files of a text that the journal has of a file. Raises BadInput."""
+        path = self.inside(named)
+        return self._together(known, [self.inside(file) for file in files_of(str(path), known)])
+
+    def _together(self, known: str, paths: Sequence[Path]) -> Opened:
+        texts = [files.read(path) for path in paths]
+        for path, text in zip(paths, texts, strict=True):
+            self._check_saved(path, text)
+        return Opened(tuple(paths), with_texts(known, texts), of_file(paths[0]))
+
+    def write(self, opened: Opened, text: str) -> str:
+        """Put `text` in the place of what was read: all of its files or none; the names of those that it changes.
+
+        Raises BadInput where somebody has changed one.
+        """
+        changes = joining.changes(opened.files, opened.text, text)
+        for path, expected, _ in changes:
+            self._check_saved(path, expected)
+        files.replace_all(changes)
+        return " and ".join(self.name(path) for path, _, _ in changes)
 
     def _check_saved(self, path: Path, text: str) -> None:
         if self.unsaved(path, text):
