@@ -391,6 +391,7 @@ def test_from_a_benchmark(text: str, expected: list[str]) -> None:
         ("", "No benchmark or test"),
         ("def test_f(x):\n    f(x)\n", "No benchmark or test"),
         ("def test_f():\n    f(3)\n", "No benchmark or test"),
+        ("def test_f():\n    torch.f(torch.randn(8, 16))\n    ops.f(torch.randn(8))\n", "No benchmark or test"),
         ("def test_f(:\n    f(x)\n", "does not parse"),
     ],
 )

@@ -12,14 +12,15 @@ from kernelwright.source.workload.find import code
 from kernelwright.source.workload.lines import few_of
 from kernelwright.values import Kernel, Refusal
 
-_BEFORE_NAME = re.compile(r"(?:\bdef |\bclass |\w)$")  # a definition, or the end of a longer name
+_BEFORE_NAME = re.compile(r"(?:\bdef |\bclass |[\w.])$")  # a definition, the end of a longer name, or an attribute
 _MOST_VARIANTS = 64
 
 
 def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal:
     """Workload lines for an entry from the calls that other functions of the file make, the largest first.
 
-    Sizes come from constants, defaults, loops over lists, pytest's parametrize and triton.testing.Benchmark.
+    An attribute, as in `torch.softmax`, is no function of the file. Sizes come from constants, defaults, loops over lists,
+    pytest's parametrize and triton.testing.Benchmark.
     """
     entry = kernel if isinstance(kernel, str) else kernel.entry
     if entry is None:
@@ -36,7 +37,8 @@ def from_benchmark(text: str, kernel: Kernel | str) -> tuple[str, ...] | Refusal
     for function in _functions(tree):
         if function.name == entry:
             continue
-        calls = [n for n in walk(function) if isinstance(n, ast.Call) and _called(n) == entry]
+        made = (node for node in walk(function) if isinstance(node, ast.Call))
+        calls = [call for call in made if isinstance(call.func, ast.Name) and call.func.id == entry]
         for call, names in itertools.product(calls, _variants(function, module) if calls else ()):
             line = _line(entry, call, names)
             if line is not None:
@@ -64,13 +66,6 @@ def _functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
             yield node
         elif not isinstance(node, ast.Lambda):
             yield from _functions(node)
-
-
-def _called(call: ast.Call) -> str | None:
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(value=ast.Name(), attr=name):
-            return name
-    return None
 
 
 def _line(entry: str, call: ast.Call, names: Names) -> str | None:

@@ -568,6 +568,65 @@ right = torch.allclose(o, 2 * x.float().sum().reshape(1)) and torch.allclose(o64
 """,
         "",
     ),
+    "a name of a later loop with another type": (
+        """
+@triton.jit
+def kernel(x, o, p, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    part = tl.zeros((B,), dtype=tl.float32)
+    for start in range(0, n, B):
+        value = tl.load(x + start + at)
+        part += value
+    tl.store(o, tl.sum(part, axis=0))
+    part = tl.zeros((B,), dtype=tl.int32)
+    for start in range(0, n, B):
+        value = tl.load(p + start + at)
+        part += value
+    tl.store(o + 1, tl.sum(part, axis=0).to(tl.float32))
+x = torch.rand(64); p = torch.arange(64, dtype=torch.int32); o = torch.empty(2); kernel[(1,)](x, o, p, 64, B=16)
+right = torch.allclose(o, torch.stack([x.sum(), p.sum().float()]))
+""",
+        "",
+    ),
+    "a pointer to blocks": (
+        """
+@triton.jit
+def kernel(x, o, m, n, B: tl.constexpr):
+    rows = tl.make_block_ptr(x, (m, n), (n, 1), (tl.program_id(0) * B, 0), (B, B), (1, 0))
+    out = tl.make_block_ptr(o, (m, n), (n, 1), (tl.program_id(0) * B, 0), (B, B), (1, 0))
+    for _ in range(0, tl.cdiv(n, B)):
+        value = tl.load(rows, boundary_check=(0, 1), padding_option="zero")
+        tl.store(out, value * 2, boundary_check=(0, 1))
+        rows = tl.advance(rows, (0, B))
+        out = tl.advance(out, (0, B))
+x = torch.randn(21, 37); o = torch.empty_like(x); kernel[(2,)](x, o, 21, 37, B=16)
+right = torch.equal(o, 2 * x)
+""",
+        "",
+    ),
+    "a pointer to blocks without a check of the boundary": (
+        """
+@triton.jit
+def kernel(x, o, m, n, B: tl.constexpr):
+    rows = tl.make_block_ptr(x, (m, n), (n, 1), (tl.program_id(0) * B, 0), (B, B), (1, 0))
+    tl.store(o + tl.arange(0, B), tl.sum(tl.load(rows), axis=0))
+kernel[(2,)](torch.randn(21, 16), torch.empty(16), 21, 16, B=16)
+""",
+        "Out of bounds: load from x",
+    ),
+    "a descriptor of a tensor": (
+        """
+@triton.jit
+def kernel(x, o, m, n, B: tl.constexpr):
+    given = tl.make_tensor_descriptor(x, shape=[m, n], strides=[n, 1], block_shape=[B, B])
+    out = tl.make_tensor_descriptor(o, shape=[m, n], strides=[n, 1], block_shape=[B, B])
+    row, column = tl.program_id(0) * B, tl.program_id(1) * B
+    out.store([row, column], given.load([row, column]) * 2)
+x = torch.randn(21, 36); o = torch.empty_like(x); kernel[(2, 3)](x, o, 21, 36, B=16)
+right = torch.equal(o, 2 * x)
+""",
+        "",
+    ),
     "a loop to a loaded bound": (
         """
 @triton.jit
