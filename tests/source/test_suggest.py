@@ -192,6 +192,59 @@ def test_from_the_body(text: str, expected: str) -> None:
     check(text, "f", expected)
 
 
+GOOGLE = """
+    Reduces rows.
+
+    Args:
+        x: Rows.
+            Must be of shape [batch, heads, dim].
+        w: Weights, of shape [dim].
+        reduction: Options are 'none' and 'mean'.
+"""
+NUMPY = """
+    x : torch.Tensor
+        Of shape (n, heads, length, dim).
+    w (torch.Tensor, optional): (heads, dim)
+    reduction (str): `mean`, or 'sum' | 'none'
+
+    Returns: of shape (n,)
+"""
+SPHINX = """
+    :param x: (reduction, 16, length, dim)
+    :param torch.Tensor w: shape `(reduction, dim)`
+    :param reduction: how many
+"""
+
+
+@pytest.mark.parametrize(
+    ("docstring", "expected"),
+    [
+        (GOOGLE, "f(randn(8, 512, 1024), randn(1024), 'none')"),
+        (NUMPY, "f(randn(8, 16, 512, 64), randn(16, 64), 'mean')"),
+        (SPHINX, "f(randn(8, 16, 512, 64), randn(8, 64), 8)"),
+        ("Adds.", "f(randn(4096, 1024), randn(1024), randn(4096, 1024))"),
+        ("x: of any shape (see above)", "f(randn(4096, 1024), randn(1024), randn(4096, 1024))"),
+    ],
+)
+def test_from_the_docstring(docstring: str, expected: str) -> None:
+    check(f'def f(x, w, reduction):\n    """{docstring}    """\n    return x\n', "f", expected)
+
+
+def test_a_docstring_does_not_overrule_the_body() -> None:
+    check(
+        f'def f(x, w, reduction):\n    """{SPHINX}    """\n    a, b = x.shape\n',
+        "f",
+        "f(randn(4096, 1024), randn(4096, 1024), 4096)",
+    )
+
+
+def test_lines_without_what_a_docstring_says_follow() -> None:
+    lines = suggest_lines(f'{HEAD}def f(x, w, reduction):\n    """{GOOGLE}    """\n    return x\n', "f")
+    assert isinstance(lines, tuple)
+    assert len(lines) == MOST
+    assert "# workload: f(randn(4096, 1024), randn(1024), randn(4096, 1024))" in lines
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

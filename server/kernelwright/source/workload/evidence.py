@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 
 from kernelwright.source.workload.body import Body
+from kernelwright.source.workload.docstrings import note_docstring
 from kernelwright.source.workload.signature import Parameters
 from kernelwright.source.workload.spelled import whole_number
 from kernelwright.source.workload.told import Evidence, Told
@@ -15,13 +16,16 @@ from kernelwright.source.workload.told import Evidence, Told
 _BODIES = 32  # in all
 
 
-def evidence_of(text: str, parameters: Parameters) -> Evidence:
-    """What the text says of these parameters."""
+def evidence_of(text: str, parameters: Parameters, *, documented: bool = True) -> Evidence:
+    """What the text says of these parameters: the bodies, and where it is to count, the docstring."""
     defaults = {
         p.arg: number for p, default in parameters.all() if default and (number := whole_number(default)) is not None
     }
     found = Evidence({parameter.arg: Told() for parameter, _ in parameters.all()}, defaults)
     _Reader(text, found).read(parameters.tree, {name: name for name in found.of}, 0)
+    docstring = ast.get_docstring(parameters.tree) if documented else None
+    if docstring:
+        found.is_documented = note_docstring(docstring, found, "docstring:")
     return found
 
 

@@ -26,12 +26,14 @@ from kernelwright.source.workload.guessing import (
 )
 from kernelwright.source.workload.launches import lines_for_launch
 from kernelwright.source.workload.signature import Parameters, Signature, decorators_of, signature_of
+from kernelwright.source.workload.told import Evidence
 from kernelwright.values import Call, Kernel, Language, Refusal, TensorSpec
 
 MOST = 32
 _OF_A_USER = 8  # lines for a function that calls the entry
 _MOST_USERS = 2
 
+_UNDOCUMENTED = 12  # lines for which a docstring does not count
 _MOST_ELEMENTS = 1 << 28  # of a line: a gigabyte
 _RANDOM = ("randn", "rand")
 _INIT = "constructor's "  # before the names of its parameters, of which the call may have some, too
@@ -114,7 +116,19 @@ def _lines(text: str, entry: str, constructor: Parameters | None = None) -> tupl
         signature = replace(signature, init=constructor)
     if signature.call is None:
         return Refusal(f"{entry} has no forward method in this file; write its workload line by hand.")
-    guesses = Guesses(signature.call, evidence_of(text, signature.call))
+    evidence = evidence_of(text, signature.call)
+    if not evidence.is_documented:
+        return _guessed(signature, evidence, MOST)
+    documented = _guessed(signature, evidence, MOST - _UNDOCUMENTED)
+    plain = _guessed(signature, evidence_of(text, signature.call, documented=False), MOST)
+    lines = [*itertools.chain.from_iterable(found for found in (documented, plain) if not isinstance(found, Refusal))]
+    return tuple(dict.fromkeys(lines))[:MOST] or documented
+
+
+def _guessed(signature: Signature, evidence: Evidence, most: int) -> tuple[str, ...] | Refusal:
+    """At most so many lines by what is known of the parameters."""
+    assert signature.call is not None
+    guesses, entry = Guesses(signature.call, evidence), signature.name
     found: dict[str, None] = {}
     refused = ""
     for choice in itertools.islice(choices(_deviations(guesses, signature.init)), 8 * MOST):
@@ -129,7 +143,7 @@ def _lines(text: str, entry: str, constructor: Parameters | None = None) -> tupl
             refused = refused or error.message
             continue
         found[f"# workload: {call}"] = None
-        if len(found) == MOST:
+        if len(found) == most:
             break
     return tuple(found) or Refusal(f"No workload line could be written for {entry}: {refused}")
 

@@ -33,7 +33,10 @@ class Told:
 
 @dataclass
 class Evidence:
-    """What is said of the parameters by name, and of sizes: which are equal, products of others, or have few values."""
+    """What is said of the parameters by name, and of sizes: which are equal, products of others, or have few values.
+
+    `is_documented`: some of it by the docstring alone, which may be out of date.
+    """
 
     of: dict[str, Told]
     defaults: Mapping[str, int] = field(default_factory=dict)  # whole numbers
@@ -42,6 +45,7 @@ class Evidence:
     same_shape: list[tuple[str, str]] = field(default_factory=list)
     same_rank: list[tuple[str, str]] = field(default_factory=list)
     values: list[tuple[Term, tuple[int, ...]]] = field(default_factory=list)
+    is_documented: bool = False
 
 
 class Bodies(Protocol):
