@@ -256,6 +256,20 @@ def test_what_cannot_be_recorded_is_one_sentence(
     assert words in " ".join(ended.stderr.split())
 
 
+def test_a_pytest_of_another_python_is_told(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends because it has no torch, which kernelwright has."""
+    monkeypatch.chdir(project)
+    other = tmp_path / "pytest"
+    other.write_text("#!/bin/sh\nexit 2\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    ended = kernelwright("record", "--in", "ops.py", "--", "pytest", "test_ops.py", "-k", "a or b")
+    assert ended.exit_code == 2, ended.output
+    said = " ".join(ended.stderr.split())
+    assert f"pytest is {other}, of another Python than kernelwright; with the latter: kernelwright record -- " in said
+    assert said.endswith("-m pytest test_ops.py -k 'a or b'")
+
+
 def test_without_a_command_those_are_named_that_come_to_the_kernels(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

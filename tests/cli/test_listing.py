@@ -51,6 +51,19 @@ def test_each_kernel_is_listed_with_what_it_lacks_and_what_brings_it(
     assert "Score  scored.py: Score(16, 32)(randn(8, 16))\n  kernelwright optimize" in ended.stdout
 
 
+def test_a_command_that_several_kernels_share_stands_below_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bare = SMALL.split("# workload")[0]
+    file(tmp_path, bare + "\n\n" + bare.partition("\n\n\n")[2].replace("Score", "Other"), "scored.py")
+    ended = kernelwright("list", ".")
+    first, second, command = ended.stdout.splitlines()
+    assert first.startswith("Score  scored.py: ")
+    assert second.startswith("Other  scored.py: ")
+    assert command == "  kernelwright infer --write scored.py"
+
+
 def test_a_kernel_that_another_file_launches_is_listed_with_where(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """`kernelwright list PLACE…`: the kernels of files and folders, what each still lacks, and the command that comes next."""
 
+import itertools
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
     found = {**callers.read_all(recording.source_files([Path.cwd()])), **texts} if lacking or others else {}
     graph = callers.imports(found)
     recorded = _recording(found, graph, lacking)
-    rows = []
+    rows, told = [], list[tuple[str, str]]()
     for entry in entries:
         file = os.path.relpath(entry.file)
         support = of_file(Path(entry.file))
@@ -47,11 +48,18 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
                 where = words.launched_by([(site.function, os.path.relpath(site.file)) for site in sites])
                 lacks = f"Launched by {where}; no workload says with what."
                 said = lacks if entry in lacking and missing else said if missing else f"{said}; launched by {where}"
-            OUT.print(f"[bold]{escape(kernel)}[/]  {escape(file)}: {escape(said)}", soft_wrap=True)
-            if following:
-                OUT.print(f"  {escape(following)}", highlight=False, soft_wrap=True)
+            told.append((f"[bold]{escape(kernel)}[/]  {escape(file)}: {escape(said)}", following))
+    _print(told)
     console.write_json(json_out, {"kernels": rows})
     return DONE
+
+
+def _print(told: Sequence[tuple[str, str]]) -> None:
+    """What is said of each kernel, and below it the command that comes next: below the last of those that share it."""
+    for (said, following), (_, later) in itertools.pairwise((*told, ("", ""))):
+        OUT.print(said, soft_wrap=True)
+        if following and following != later:
+            OUT.print(f"  {escape(following)}", highlight=False, soft_wrap=True)
 
 
 def _by_launcher(found: Mapping[Path, str], graph: callers.Graph, entry: Entry) -> Workload | None:

@@ -84,8 +84,8 @@ def list_doctor(interpreter: str | None, json_out: Path | None) -> int:
     lines = asyncio.run(_examined(interpreter))
     for line in lines:
         mark = "[green]found  [/]" if line.found else "[yellow]missing[/]"
-        remedy = "" if line.found or not line.remedy else f"  {line.remedy}"
-        OUT.print(f"{mark}  {line.name:<22} {escape(line.detail)}[dim]{escape(remedy)}[/]")
+        remedy = f"[dim]{escape(line.remedy)}[/]" if line.remedy and not line.found else ""
+        OUT.print(f"{mark}  {line.name:<22} {'  '.join(filter(None, (escape(line.detail), remedy)))}")
     console.write_json(json_out, {"lines": lines})
     return DONE
 

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,6 +18,7 @@ from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry
 
 _STDERR = 2
+_COMMANDS = {"pytest": ("-m", "pytest"), "python": (), "python3": ()}  # with what a Python runs as they do
 _MOST_FILES, _MOST_CALLERS, _MOST_NAMED = 20, 2, 8  # files whose callers are looked for, of each, and of all
 
 
@@ -43,7 +46,8 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         "The command was stopped. " if status is None else f"The command ended with status {status}. " if status else ""
     )
     if not found:
-        raise BadInput(f"{ended}It called none of the {len(entries)} entries that were looked for.")
+        other = _of_another_python(command) if status else ""
+        raise BadInput(f"{ended}It called none of the {len(entries)} entries that were looked for.{other}")
     if program is not None:
         OUT.print("The program ran in the emulator, on the CPU.")
     elif watch.without_gpu:
@@ -57,6 +61,15 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
         lines.write(texts, found)
     console.write_json(json_out, {"status": status, "without_gpu": watch.without_gpu, "recorded": found})
     return DONE
+
+
+def _of_another_python(command: Sequence[str]) -> str:
+    """A sentence where `pytest` or `python` is that of another environment than this one, which has the kernels' packages."""
+    here, found = Path(sys.executable), shutil.which(command[0])
+    if command[0] not in _COMMANDS or found is None or Path(found).parent == here.parent:
+        return ""
+    again = shlex.join((str(here), *_COMMANDS[command[0]], *command[1:]))
+    return f" {command[0]} is {found}, of another Python than kernelwright; with the latter: kernelwright record -- {again}"
 
 
 def _in_program(program: Path) -> tuple[dict[Path, str], list[Entry]]:

@@ -155,7 +155,7 @@ then, also with Ctrl+C in a terminal. A program of CUDA C++ is run, too: `kernel
 `main` with these arguments in the emulator, on any machine, and writes the launches that it makes.
 
 Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what its launcher says of its parameters, its
-docstring included: ranks, sizes that have to be equal, dtypes, what the kernel uses as an index, what it writes. It calls them, on the
+docstring included: ranks, equal sizes, dtypes, what the kernel uses as an index, what it writes. It calls them, on the
 GPU or in Triton's interpreter, and keeps those that run on two draws of their data and launch the kernel, where it
 can those that come to the same when called again and take little time. Where no such line comes to a kernel, its own
 launch is tried. A kernel that only other files launch, or a backward pass, gets a line from those: they are found by
