@@ -354,3 +354,31 @@ def test_a_bound_that_is_named_first() -> None:
         "    for k in range(0, tl.cdiv(K, BLOCK)):", "    steps = tl.cdiv(K, BLOCK)\n    for k in range(steps):"
     )
     check(counted, Work(2 * (64 * 32 + 32 * 16 + 64 * 16), 2 * 64 * 32 * 16, "float16"))
+
+
+LOSS = """\
+@triton.jit
+def kernel(logits_ptr, labels_ptr, loss_ptr, stride, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    label = tl.load(labels_ptr + row)
+    x = tl.load(logits_ptr + row * stride + cols, mask=cols < N, other=-float("inf"))
+    largest = tl.max(x, axis=0)
+    total = tl.sum(tl.exp(x - largest), axis=0)
+    tl.store(loss_ptr + row, largest + tl.log(total) - tl.load(logits_ptr + row * stride + label))
+# workload: run(randn(64, 100), randint(0, 100, 64))
+def run(logits, labels):
+    rows, n = logits.shape
+    losses = torch.empty(rows, dtype=logits.dtype, device=logits.device)
+    kernel[(rows,)](logits, labels, losses, logits.stride(0), n, BLOCK=128)
+    return losses.mean()
+"""
+
+
+def test_a_loss_reads_its_rows_once_and_computes_in_their_dtype() -> None:
+    # largest, difference, exp, sum; the labels that it reads first are no arithmetic
+    check(LOSS, Work(4 * 6400 + 8 * 64 + 4 * 64, 4 * 6400, "float32"))
+    check(
+        LOSS.replace("randn(64, 100)", "randn(64, 100, dtype=bfloat16)"),
+        Work(2 * 6400 + 8 * 64 + 2 * 64, 4 * 6400, "bfloat16"),
+    )

@@ -10,6 +10,8 @@ from kernelwright.source.tensors import MATMULS
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Device, Graph, Kernel, Node, Roof, TensorRef, TensorSpec, TensorType, Workload
 
+_FLOATING = ("float", "bfloat")
+
 
 @dataclass(frozen=True)
 class Work:
@@ -82,6 +84,9 @@ def work_of(kernel: Kernel, workload: Workload) -> Work | None:
         return None
     typed_by = given.get(estimate.typed_by or "")
     dtype = typed_by.dtype if isinstance(typed_by, TensorSpec) else "float32"
+    if not kernel.facts.dots and not dtype.startswith(_FLOATING):  # it begins with its indices or labels
+        tensors = (value.dtype for value in given.values() if isinstance(value, TensorSpec))
+        dtype = next((one for one in tensors if one.startswith(_FLOATING)), dtype)
     return Work(moved, flops or 0, _arithmetic(dtype, bool(kernel.facts.dots)))
 
 
@@ -97,7 +102,7 @@ def work_of_graph(graph: Graph) -> Work:
     read = sum(_read_bytes(graph, id, nodes) for id, nodes in readers.items() if graph.value(id).origin != "node")
     written = sum(_bytes(graph.value(id).type) for id in set(graph.outputs) if graph.value(id).origin == "node")
     flops = sum(node.estimated_flops for node in graph.nodes)
-    floating = [v.type.dtype for v in graph.values if v.type.dtype.startswith(("float", "bfloat"))]
+    floating = [v.type.dtype for v in graph.values if v.type.dtype.startswith(_FLOATING)]
     dtype = max(sorted(set(floating)), key=floating.count) if floating else "float32"
     return Work(read + written, flops, _arithmetic(dtype, any(node.op in MATMULS for node in graph.nodes)))
 
