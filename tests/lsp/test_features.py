@@ -91,6 +91,29 @@ async def test_what_does_not_apply_is_disabled_with_the_reason(code: Editor) -> 
     assert all(len(action.disabled.reason) > 15 and action.command is None for action in refused)
 
 
+@pytest.mark.parametrize("call", ["torch.relu(x)", "F.gelu(x, approximate='tanh')", "x.tanh()"])
+async def test_nothing_is_offered_for_one_operation(code: Editor, call: str) -> None:
+    """The text says it, before anything has run."""
+    head = "import torch\nimport torch.nn.functional as F\n\n\n# workload: f(randn(64, 64))\n"
+    uri = code.open("one.py", f'{head}def f(x):\n    """Of each."""\n    return {call}\n')
+    actions = await code.actions(uri, "f(x):", OPTIMIZE)
+    assert [one.title for one in actions if one.disabled is None] == []
+    reasons = [one.disabled.reason for one in actions if one.title.startswith("Optimize kernel: Fuse")]
+    assert len(reasons) > 3
+    assert all(one.startswith("Eager mode runs ") for one in reasons)
+
+
+@pytest.mark.parametrize(
+    "call", ["torch.softmax(x, -1)", "torch.relu(x) * 2", "ops.relu(x)", "torch.relu(x + 1)", "relu(x)"]
+)
+async def test_what_the_text_does_not_tell_is_looked_for(code: Editor, call: str) -> None:
+    own = "def relu(x):\n    return x.exp() * x\n"
+    head = f"import torch\nimport ops\n\n\n{own}\n\n# workload: f(randn(64, 64))\n"
+    uri = code.open("more.py", f"{head}def f(x):\n    return {call}\n")
+    actions = await code.actions(uri, "f(x):", OPTIMIZE)
+    assert "Optimize kernel: Fuse pointwise operations" in [one.title for one in actions if one.disabled is None]
+
+
 async def test_a_strategy_that_is_switched_off_says_so(tmp_path: Path) -> None:
     editor = await start(tmp_path, disabledStrategies="torch.reassociate, torch.magic")
     await editor.until(editor.messages)

@@ -68,7 +68,7 @@ def _find(id: str, rule: Rule, near: Rule | None, about: str, observation: Obser
     """An Action for each place that the rule fits."""
     view, source = observation.view, observation.source
     if view is None:
-        return _NOT_CAPTURED
+        return source if isinstance(source, Refusal) and not source.pending else _NOT_CAPTURED
     if isinstance(source, Refusal):
         return source
     actions: list[Action] = []

@@ -62,7 +62,7 @@ class Observation:
     @cached_property
     def source(self) -> SourceMap | Refusal:
         """The text beside its graph, located once for all strategies; a pending Refusal while there is no graph."""
-        return observed(self.text, self.graph)
+        return observed(self.text, self.graph, self.kernel)
 
     @cached_property
     def view(self) -> View | None:

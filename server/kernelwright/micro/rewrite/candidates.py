@@ -6,12 +6,13 @@ from typing import Protocol, TypeVar
 
 from kernelwright.micro.rewrite import row_regions as rows
 from kernelwright.micro.rewrite.eager_speed import headroom
+from kernelwright.micro.rewrite.lone import alone
 from kernelwright.micro.rewrite.nested_places import NestRegion
 from kernelwright.micro.rewrite.pointwise_regions import region_of, runs
 from kernelwright.micro.rewrite.pooled import pooled_regions
 from kernelwright.ops import Kind, row
 from kernelwright.place.source_map import SourceMap, source_map, used_only_by
-from kernelwright.values import Action, Device, Graph, Refusal, Region
+from kernelwright.values import Action, Device, Graph, Kernel, Refusal, Region
 
 
 class Fusible(Protocol):
@@ -32,9 +33,9 @@ Some = TypeVar("Some", bound=Fusible)
 NO_GRAPH = Refusal("The op graph of the workload has not been captured yet.", pending=True)
 
 
-def observed(text: str, graph: Graph | None) -> SourceMap | Refusal:
-    """The text beside its graph; a pending Refusal while there is none."""
-    return NO_GRAPH if graph is None else source_map(text, graph)
+def observed(text: str, graph: Graph | None, kernel: Kernel) -> SourceMap | Refusal:
+    """The text beside its graph; a pending Refusal while there is none, unless the text says that nothing will be found."""
+    return (alone(text, kernel) or NO_GRAPH) if graph is None else source_map(text, graph)
 
 
 @functools.lru_cache(maxsize=16)
