@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kernelwright.coders import Variant
-from kernelwright.observer import silent
+from kernelwright.observer import Report, silent
 from kernelwright.proof.jobs import Limits, Race, RaceResult
 from kernelwright.racing import ranked
 from kernelwright.values import Action, Edits, Failure, FailureKind, Region, Timing
@@ -26,17 +26,24 @@ class Workers:
         self.races.append(job.variants)
         if "compiled" in job.variants:
             return Failure(self.failure, "It took too long.")
-        return RaceResult(tuple(Timing(float(len(text)), 1.0, 1.0, 9) for text in job.variants))
+        return RaceResult(tuple(map(_timed, job.variants)))
+
+
+def _timed(text: str) -> Timing | Failure:
+    """The shorter the faster; "wrong" fails."""
+    if text == "wrong":
+        return Failure(FailureKind.WORKLOAD_FAILED, "values: the output is wrong.")
+    return Timing(float(len(text)), 1.0, 1.0, 9)
 
 
 def variant(strategy: str, text: str) -> Variant:
     return Variant(Action(strategy, Region(0, 1, "")), Edits("", ()), text, "")
 
 
-def race(workers: Workers, *variants: Variant) -> tuple[Variant, ...] | Failure:
+def race(workers: Workers, *variants: Variant, report: Report = silent) -> tuple[Variant, ...] | Failure:
     observer = SimpleNamespace(workers=workers, settings=SimpleNamespace(verify_timeout=1.0))
     observation = observed(module("return torch.tanh(x) + 1"), GPU)
-    return asyncio.run(ranked(observer, observation, variants, Limits(), silent, None))  # type: ignore[arg-type]
+    return asyncio.run(ranked(observer, observation, variants, Limits(), report, None))  # type: ignore[arg-type]
 
 
 def test_what_starts_slowly_is_left_out_of_a_second_race() -> None:
@@ -60,3 +67,10 @@ def test_nothing_but_what_starts_slowly_is_not_raced_again() -> None:
     ended = race(workers, variant(COMPILED, "compiled"), variant(COMPILED, "also compiled"))
     assert isinstance(ended, Failure)
     assert len(workers.races) == 1
+
+
+def test_what_is_out_of_a_race_is_told() -> None:
+    said: list[str] = []
+    left = race(Workers(FailureKind.CRASHED), variant(OURS, "wrong"), variant(OURS, "right"), report=said.append)
+    assert left == (variant(OURS, "right"),)
+    assert said[-1] == ("1 of 2 variants are out of the race; Fuse pointwise operations: values: the output is wrong.")

@@ -61,6 +61,11 @@ async def ranked(
         return answer
     assert isinstance(answer, RaceResult)
     timed = sorted((t.median_ms, i) for i, t in enumerate(answer.timings) if isinstance(t, Timing))
+    out = [(variants[i], t) for i, t in enumerate(answer.timings) if isinstance(t, Failure)]
+    if timed and out:
+        (one, why), *_ = out
+        title = with_id(one.action.strategy).title
+        report(f"{len(out)} of {len(variants)} variants are out of the race; {title}: {why.message}")
     if timed:
         return tuple(variants[i] for _, i in timed)
     return next(t for t in answer.timings if isinstance(t, Failure))
