@@ -68,7 +68,7 @@ package: $(READY) node_modules/.ready
 # Pip would compile 14,000 files in one process. Some are templates that are no Python, which is no matter.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch,llm,mcp,dev]'
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch,llm,mcp,z3,dev]'
 	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
 

@@ -25,13 +25,14 @@ class DoctorLine:
 
 
 async def examine(workers: Workers, workspace: Path) -> tuple[DoctorLine, ...]:
-    """One line each for the interpreter, torch, Triton, the GPU, the tools, the sandbox, models and the journal."""
+    """One line each for the interpreter, torch, Triton, the GPU, the tools, the sandbox, z3, models and the journal."""
     device = await workers.device()
     tools = await asyncio.to_thread(lambda: tuple(_tool(*tool) for tool in _TOOLS))
     return (
         *_interpreter_lines(workers.interpreter, device),
         *tools,
         _sandbox(),
+        _indices(),
         _models(workspace),
         _journal(workspace),
     )
@@ -74,6 +75,12 @@ def _sandbox() -> DoctorLine:
     version = landlock.version() if sys.platform == "linux" else 0
     remedy = "Use Linux 6.2 or newer with Landlock enabled: kernels that are tried may write to your files without it."
     return DoctorLine("sandbox", version >= landlock.TRUNCATION, f"Landlock {version}" if version else "", remedy)
+
+
+def _indices() -> DoctorLine:
+    found = importlib.util.find_spec("z3") is not None
+    remedy = "Install kernelwright[z3] to have indices of CUDA kernels checked for bounds and write races."
+    return DoctorLine("z3", found, "checks indices of CUDA kernels" if found else "", remedy)
 
 
 def _models(workspace: Path) -> DoctorLine:

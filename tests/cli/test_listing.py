@@ -94,6 +94,7 @@ def test_the_doctor_looks_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest
         "CUDA compiler",
         r"C\+\+ compiler",
         "sandbox",
+        "z3",
         "journal",
     ):
         assert re.search(rf"(found|missing) +{name}", ended.stdout), name

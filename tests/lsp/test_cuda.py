@@ -1,5 +1,7 @@
 """A CUDA C++ file in an editor: card, lens, menu, findings, a guessed workload line, and a step that is kept and taken back."""
 
+import asyncio
+
 import pytest
 from lsprotocol import types as lsp
 
@@ -67,6 +69,24 @@ async def test_a_finding_while_typing(editor: Editor) -> None:
     editor.type(uri, "sum += a", "sum += 2.0 * a")
     found = await editor.diagnostics(uri, lambda shown: any(d.code == "cuda.double-precision" for d in shown))
     assert [editor.marked(uri, d) for d in found if d.code == "cuda.double-precision"] == ["2.0"]
+
+
+async def test_indices_are_examined_after_a_pause(editor: Editor) -> None:
+    uri = editor.open("matmul.cu", NAIVE.replace("row * k + i", "row * k + i + col / 32"), "cuda-cpp")
+    found = await editor.diagnostics(uri, lambda shown: any(d.code == "cuda.out-of-bounds" for d in shown))
+    (told,) = [d for d in found if d.code == "cuda.out-of-bounds"]
+    assert editor.marked(uri, told) == "a[row * k + i + col / 32]"
+    assert "block (2, 2), thread (0, 15) reads a[960] of 960 elements" in told.message
+    assert "2 accesses within bounds, 1 access out of bounds" in await editor.hover(uri, "matmul_kernel")
+    editor.type(uri, "#include", "\n#include")
+    moved = await editor.diagnostics(uri, lambda shown: any(d.range.start.line == 9 for d in shown))
+    assert [editor.marked(uri, d) for d in moved if d.code == told.code] == ["a[row * k + i + col / 32]"]
+    editor.type(uri, " + col / 32", "")
+    await editor.diagnostics(uri, lambda shown: not any(d.code == "cuda.out-of-bounds" for d in shown))
+    async with asyncio.timeout(60):
+        while "not checked yet" in (card := await editor.hover(uri, "matmul_kernel")):
+            await asyncio.sleep(0.05)
+    assert "3 accesses within bounds, no two threads write one element" in card
 
 
 async def test_errors_of_a_compiler_while_typing(editor: Editor) -> None:

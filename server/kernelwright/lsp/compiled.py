@@ -30,13 +30,17 @@ class Compiled:
 
     def places(self, snapshot: Snapshot) -> "Iterator[tuple[Range, CompileError]]":
         """Find the errors in a text that has been typed on: those whose line is as it was, there or moved with the end."""
-        lines = snapshot.lines
-        grown = len(lines.starts) - self.count
         for error, written in self.errors:
-            for number in dict.fromkeys((error.line, error.line + grown)):
-                if 0 <= number < len(lines.starts) and lines.line(number) == written:
-                    yield _place(snapshot, number, written, error.column), error
-                    break
+            number = line_now(snapshot, error.line, written, self.count)
+            if number is not None:
+                yield _place(snapshot, number, written, error.column), error
+
+
+def line_now(snapshot: Snapshot, line: int, written: str, count: int) -> int | None:
+    """Where a line is now, there or moved with the end of a text that had `count` lines; None where it was changed."""
+    lines = snapshot.lines
+    places = dict.fromkeys((line, line + len(lines.starts) - count))
+    return next((one for one in places if 0 <= one < len(lines.starts) and lines.line(one) == written), None)
 
 
 def _place(snapshot: Snapshot, line: int, written: str, column: int | None) -> Range:

@@ -1,6 +1,7 @@
 """`textDocument/publishDiagnostics` and `textDocument/diagnostic`: results of kernels, wrong workload lines, findings, and
 compile errors of CUDA C++."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -181,8 +182,23 @@ def _findings(session: Session, snapshot: Snapshot) -> list[lsp.Diagnostic]:
     """Show those of the text, and what compiling its kernels has shown."""
     from kernelwright.source.findings.spilling import spilling
 
+    known = snapshot.findings
     spills = (spilling(snapshot.text, kernel, session.resources(snapshot, kernel) or ()) for kernel in snapshot.kernels)
-    return [of_finding(snapshot, finding) for finding in (*snapshot.findings, *spills) if finding is not None]
+    of_text = [of_finding(snapshot, finding) for finding in (*known, *spills) if finding is not None]
+    return [*of_text, *_indices(session, snapshot, known)]
+
+
+def _indices(session: Session, snapshot: Snapshot, known: "Sequence[Finding]") -> list[lsp.Diagnostic]:
+    """Show what z3 has found, but for lines of which a rule says the same, or what it comes from."""
+    examined = session.indices.get(snapshot.uri)
+    if examined is None:
+        return []
+    said = {(line, one.code) for one in known for line in range(one.start_line, one.end_line + 1)}
+    return [
+        _diagnostic(place, lsp.DiagnosticSeverity.Warning, remark.code, remark.message)
+        for place, remark in examined.places(snapshot)
+        if not {(place.start.line, remark.code), (place.start.line, "cuda.int32-index")} & said
+    ]
 
 
 def of_finding(snapshot: Snapshot, finding: "Finding") -> lsp.Diagnostic:

@@ -153,6 +153,7 @@ All have the source `kernelwright`; the code is the id of a strategy, a check or
 | Information | The text is verified; with a speedup where one was measured. Or: a step brought no gain and was not kept |
 | Error | A check fails on the text as it is: with its numbers, case and seed; related information at the edit |
 | Error, `compile-error` | CUDA C++ does not compile: for g++ on opening and 0.4 s after a key, for nvcc, if there, on saving |
+| Warning, `cuda.out-of-bounds` or `cuda.write-race` | A witness that z3, if installed, finds 0.4 s after a key |
 | Information, `missing-header` | An include was not found, so the rest was not compiled |
 | Warning | Stale: the kernel was changed after it was verified. Or: a step failed the gate and was not kept. Or: a finding |
 | Hint | A finding with a quick fix |

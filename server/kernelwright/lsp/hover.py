@@ -59,6 +59,7 @@ def _card(session: Session, snapshot: Snapshot, kernel: Kernel, menu: Menu | Ref
     return (
         head,
         _workload(whole, called),
+        _indices(session, snapshot, kernel),
         _baseline(session, whole, menu),
         roof.sentence(menu.observation, session.settings, session.measurement(snapshot, kernel)),
         _strategies(menu),
@@ -73,6 +74,16 @@ def _workload(snapshot: Snapshot, kernel: Kernel) -> str:
     more = len(workload.cases) - 1
     others = f" and {more} more for correctness" if more > 0 else ""
     return f"Workload ({workload.source.value}): `{workload.described}`{others}"
+
+
+def _indices(session: Session, snapshot: Snapshot, kernel: Kernel) -> str:
+    """How far z3 has checked the indices of a CUDA kernel, while no line of it has changed."""
+    if kernel.language is not Language.CUDA or not isinstance(snapshot.workload(kernel), Workload):
+        return ""
+    from kernelwright.examining import told_of
+
+    examined = session.indices.get(snapshot.uri)
+    return told_of(examined.checked(snapshot, kernel) if examined is not None else None)
 
 
 def _baseline(session: Session, snapshot: Snapshot, menu: Menu) -> str:

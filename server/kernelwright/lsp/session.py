@@ -24,6 +24,7 @@ from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Resources
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
     from kernelwright.lsp.compiled import Compiled
+    from kernelwright.lsp.examined import Examined
     from kernelwright.macro.strategy import Observation
     from kernelwright.menu import Menu
     from kernelwright.models import Provider
@@ -66,6 +67,7 @@ class Session:
         self.offered: set[str] = set()  # ids of steps whose edits the editor has not made, or refused, yet
         self.key = ""  # of the language model, from the editor's secret storage
         self.compiled: dict[str, Compiled] = {}  # what a compiler has last told of a document, by uri
+        self.indices: dict[str, Examined] = {}  # what z3 has last told of the indices of a document, by uri
         # What is known of where others launch a document's kernels, and of which kernels of others it launches; by uri
         self.launched: dict[str, launched.Looked[launched.Sites]] = {}
         self.launching: dict[str, launched.Looked[launched.Launched]] = {}

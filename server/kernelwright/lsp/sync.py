@@ -56,6 +56,7 @@ class Sync:
         self._session.documents.close(uri)
         self._background.drop(uri)
         self._session.compiled.pop(uri, None)
+        self._session.indices.pop(uri, None)
         self._session.launched.pop(uri, None)
         self._session.launching.pop(uri, None)
         diagnostics.clear(self._session, uri)

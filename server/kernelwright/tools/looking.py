@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from kernelwright import callers, joining, prompting, recording, roof, words
+from kernelwright.examining import examined, told_of
 from kernelwright.languages import absence
 from kernelwright.macro.policy import Offer, candidates, menu
 from kernelwright.macro.policy.expected_gain import expected_gain
@@ -74,18 +75,28 @@ async def list_strategies(file: File, kernel: KernelName, asked: Asked) -> Told[
 async def list_findings(file: File, asked: Asked, kernel: OneKernel = None) -> Told[Findings]:
     """List what can be said against the code of kernels without running it: missing masks, strided loads, and so on.
 
-    Cheap, and needs no workload: a good hint where to look first.
+    Cheap, and needs no workload: a good hint where to look first. With one, z3 looks for accesses of CUDA kernels that are out
+    of bounds, and for write races; what it says of a kernel tells how much was not checked.
     """
     opened = asked.workspace.open(file)
     wanted = opened.kernel(kernel) if kernel is not None else None
     kernels = await asyncio.to_thread(opened.support.kernels, opened.text)
     found = await asyncio.to_thread(opened.support.findings, opened.text, kernels)
-    rows = tuple(
+    of_text = tuple(
         FindingRow(one.code, one.severity.value, one.message, one.start_line + 1, one.end_line + 1, one.kernel)
         for one in found
         if wanted is None or one.kernel == wanted.name or one.start_line in range(wanted.start_line, wanted.end_line)
     )
+    indices = await examined(opened.support, opened.text, [wanted] if wanted is not None else kernels)
+    known = {(row.code, row.first_line) for row in of_text}
+    more = (
+        FindingRow(one.code, "warning", one.message, one.line + 1, one.line + 1, one.kernel)
+        for one in indices.remarks
+        if wanted is None or one.kernel == wanted.name
+    )
+    rows = (*of_text, *(row for row in more if (row.code, row.first_line) not in known))
     said = [f"{row.code}, line {row.first_line}: {row.message}" for row in rows]
+    said += [f"{one.kernel}: {told_of(one)}." for one in indices.kernels if wanted is None or one.kernel == wanted.name]
     return told("\n".join(said) or "There is nothing to say against the code.", Findings(file, rows))
 
 

@@ -117,10 +117,10 @@ class Numbers:
         listed = next(of_type(variable.declaration, "parameter_list"), None)  # dim3 grid(m, n); reads as a function
         if listed is None:
             return (1, 1, 1) if variable.declaration.named_child_count == 2 else (None, None, None)
-        sizes = [self._named(self.flow.content(one), variable.declaration) for one in listed.named_children]
+        sizes = [self.named(self.flow.content(one), variable.declaration) for one in listed.named_children]
         return _three(sizes)
 
-    def _named(self, name: str, place: Node) -> Number | None:
+    def named(self, name: str, place: Node) -> Number | None:
         """The value of a name where only its text is at hand."""
         seen = [one for one in self.flow.variables.get(name, ()) if one.node.start_byte < place.start_byte]
         return self._variable(seen[-1].node, 0) if seen else self._outside(name)

@@ -10,7 +10,7 @@ from kernelwright.source.cuda.definitions import File, Function
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.source.findings.cuda import CudaUnit, Element
 
-_WAITS = re.compile(
+WAITS = re.compile(
     r"sync|barrier|wait|arrive|fence|commit|block_?(?:reduce|scan|sum|max|min|sort|\w{0,9}sort|exchange|load|store)",
     re.I,
 )
@@ -99,7 +99,7 @@ def _is_barrier(unit: CudaUnit, call: Node) -> bool:
     callee = field(call, "function")
     if callee is None:
         return False
-    if _WAITS.search(unit.content(callee)):
+    if WAITS.search(unit.content(callee)):
         return not unit.content(callee).startswith("__shfl")
     helper = unit.file.function(unit.content(field(callee, "name") or callee))
     return helper is not None and helper is not unit.function and holds_barrier(unit.file, helper)
@@ -110,7 +110,7 @@ def holds_barrier(file: File, function: Function, depth: int = 0) -> bool:
     for call in of_type(function.body, "call_expression"):
         callee = field(call, "function")
         name = file.source.content(callee) if callee is not None else ""
-        if _WAITS.search(name) and not name.startswith("__shfl"):
+        if WAITS.search(name) and not name.startswith("__shfl"):
             return True
         inner = file.function(name)
         if inner is not None and depth < 4 and holds_barrier(file, inner, depth + 1):

@@ -124,7 +124,9 @@ RULE = Rule(
     title="Many threads write one element",
     doc="""Where the index of a store depends neither on `threadIdx` nor on `blockIdx`, all threads write the same element,
 and which value stays is a matter of chance; with `+=` updates get lost. Use `atomicAdd`, or reduce in the block first and let
-one thread write. Not said where all write the same value (a flag), or where a condition picks one thread.""",
+one thread write. Not said where all write the same value (a flag), or where a condition picks one thread. After a pause in
+typing z3, where it is installed, looks for two threads that write different values to one element of global or shared memory
+with no barrier in between, in the launches that workload lines make, and names both.""",
     example_wrong="""
 __global__ void total(const float* x, float* sum, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
