@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 
 from kernelwright.coders import Attempt, Coder, Variant, written
+from kernelwright.examining import counterexample
 from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Nothing, Observer, Report, run_text
@@ -125,6 +126,8 @@ class Attempts:
         if (broken := syntax_failure(observation.support, candidate)) is not None:
             return failed_step(observation, action, broken)
         assert observation.workload is not None
+        if variant.author == DETERMINISTIC and (wrong := await _counterexample(observation, candidate)) is not None:
+            return failed_step(observation, action, failure_of(wrong))
         baseline = self.observer.baseline(path, kernel, text) or text
         strategy, earlier = with_id(action.strategy), self.observer.journal.steps(path, kernel)
         job = Trial(
@@ -210,6 +213,14 @@ class Attempts:
         """A step is kept for its speedup, which needs the whole gate."""
         limits = self.limits
         return dataclasses.replace(limits, effort=Effort.STANDARD) if limits.effort is Effort.QUICK else limits
+
+
+async def _counterexample(observation: Observation, candidate: str) -> Refusal | None:
+    """What z3 says against a rewrite of CUDA kernels, ahead of the gate."""
+    if observation.kernel.language is not Language.CUDA or observation.workload is None:
+        return None
+    before, after = (run_text(observation, text) for text in (observation.text, candidate))
+    return await counterexample(before, after, [case.text for case in observation.workload.cases])
 
 
 def _is_kept(attempts: tuple[Attempt, ...]) -> bool:

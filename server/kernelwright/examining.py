@@ -1,4 +1,4 @@
-"""The indices of the CUDA kernels of a document, examined in a process of its own: bounds and write races by z3."""
+"""The indices of the CUDA kernels of a document, and of an edit, examined in a process of its own by z3."""
 
 import importlib.util
 import json
@@ -8,7 +8,7 @@ from kernelwright import wire
 from kernelwright.indices.results import Checked, Indices
 from kernelwright.languages import LanguageSupport
 from kernelwright.proof.programs import answer
-from kernelwright.values import Kernel
+from kernelwright.values import Kernel, Refusal
 
 _LANGUAGE = "cuda-cpp"
 _PROGRAM = "kernelwright.indices.program"
@@ -38,6 +38,18 @@ async def _asked(text: str) -> Indices:
     printed = await answer(_PROGRAM, (), text, _PATIENCE)
     found: Indices | None = wire.decode(Indices | None, json.loads(printed)) if printed is not None else None
     return found if found is not None else Indices()
+
+
+async def counterexample(before: str, after: str, lines: Sequence[str]) -> Refusal | None:
+    """Why an edit of CUDA C++ that a rule has written is wrong for the sizes of workload lines, with a witness.
+
+    None where none is found, which proves nothing, and where z3 is not installed. Cancelling ends the process.
+    """
+    if importlib.util.find_spec("z3") is None:
+        return None
+    printed = await answer(_PROGRAM, ("compare",), json.dumps((before, after, list(lines))), _PATIENCE)
+    found = json.loads(printed) if printed is not None else None
+    return Refusal(found) if isinstance(found, str) else None
 
 
 def told_of(checked: Checked | None) -> str:

@@ -70,7 +70,15 @@ def outside(access: Access, terms: Terms, solver: Asks) -> Outside | None:
     below = terms.less(access.offset, terms.number(0))
     above = terms.less(terms.number(extent - access.size), access.offset)
     found = _example(solver, [*access.path, terms.either(below, above)])
-    return Outside(access, _at(access, found)) if found is not None else None
+    return Outside(access, place_of(access, found)) if found is not None else None
+
+
+def example_at(solver: Asks, conditions: Sequence[Term]) -> Environment | None:
+    """Numbers that fulfil conditions which are all modelled; None without any, or where that is open."""
+    if any(one.number == 0 for one in conditions):
+        return None
+    found = solver.example([one for one in conditions if one.number is None])
+    return None if isinstance(found, bool) else found
 
 
 def _example(solver: Asks, conditions: Sequence[Term]) -> Environment | None:
@@ -159,7 +167,7 @@ def _race(
     if found is None:
         return None
     later = {name: found.get(f"{name}'", found.get(name, 0)) for name in every}
-    return Race(first, second, _at(first, {name: found.get(name, 0) for name in every}), _at(second, later))
+    return Race(first, second, place_of(first, {name: found.get(name, 0) for name in every}), place_of(second, later))
 
 
 def _together(first: Access, second: Access, terms: Terms, primed: Callable[[Term], Term]) -> Term:
@@ -220,7 +228,8 @@ def _pairs(first: Access, second: Access) -> list[tuple[Term, Term]] | None:
     return found
 
 
-def _at(access: Access, found: Environment) -> At:
+def place_of(access: Access, found: Environment) -> At:
+    """The thread of an example, with what it accesses."""
     numbers = {name: term.low for name, term in variables(access.offset).items()} | dict(found)
     block, thread = (
         (numbers.get(f"{name}.x", 0), numbers.get(f"{name}.y", 0), numbers.get(f"{name}.z", 0))

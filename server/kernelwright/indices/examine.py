@@ -110,14 +110,14 @@ def _outside(found: Outside, launched: Launched) -> str:
         else "make the array larger, or test the index"
     )
     return (
-        f"With the sizes of the workload, {_place(found.at, launched)} {does} {_element(access, found.at)} of {extent} "
+        f"With the sizes of the workload, {told_place(found.at, launched)} {does} {_element(access, found.at)} of {extent} "
         f"elements: {remedy}."
     )
 
 
 def _race(found: Race, launched: Launched) -> str:
     element = _element(found.first, found.one)
-    who = f"{_place(found.one, launched)} and {_place(found.other, launched)}"
+    who = f"{told_place(found.one, launched)} and {told_place(found.other, launched)}"
     if "update" in (found.first.kind, found.second.kind):
         return (
             f"With the sizes of the workload, {who} both read, change and write {element} at once, so updates get lost: "
@@ -137,5 +137,6 @@ def _element(access: Access, at: At) -> str:
     return f"{array.name}[{first}]" if first == last else f"{array.name}[{first}] to {array.name}[{last}]"
 
 
-def _place(at: At, launched: Launched) -> str:
+def told_place(at: At, launched: Launched) -> str:
+    """A thread for a person: "block 3, thread 17"."""
     return f"block {place(at.block, launched.grid)}, thread {place(at.thread, launched.block)}"

@@ -35,6 +35,44 @@ def launches(file: File, kernel: Function, lines: Sequence[str]) -> Iterator[Lau
         yield from (one for one in found if one is not None)
 
 
+def all_launches(file: File, line: str) -> list[tuple[Function, Launched]] | None:
+    """Every kernel that a workload line has run, with its launch; None where one of them may run otherwise."""
+    try:
+        call = evaluate(line)
+    except WorkloadError:
+        return None
+    entry = file.function(call.entry)
+    if entry is None or entry.is_kernel:
+        bare = _bare(file, entry, call) if entry is not None else None
+        return [(entry, bare)] if entry is not None and bare is not None else None
+    found = list[tuple[Function, Launched]]()
+    for launch in (one for one in file.launches if one.function is entry):
+        kernel = file.kernel(launch.kernel)
+        made = _is_made(file, launch, call)
+        if made is False:
+            continue
+        launched = _launched(file, kernel, launch, call) if kernel is not None and made else None
+        if kernel is None or launched is None:
+            return None
+        found.append((kernel, launched))
+    return found or None
+
+
+def _is_made(file: File, launch: Launch, call: Call) -> bool | None:
+    """Whether a launch is made once when the host function is called as a line says; None where that is not known."""
+    flow = Flow(file, launch.function)
+    given = _arguments(launch.function, call)
+    numbers = Numbers(flow, {name: one for name, one in given.items() if isinstance(one, int | float)})
+    result: bool | None = True
+    for guard in flow.guards(launch.node):
+        found = numbers.of(guard.condition)
+        if not guard.is_loop and found is not None and guard.holds is not None and bool(found) is not guard.holds:
+            return False
+        if guard.is_loop or guard.holds is None or (found is None and _reads_parameters(flow, guard.condition)):
+            result = None
+    return result
+
+
 def _bare(file: File, kernel: Function, call: Call) -> Launched | None:
     """The launch that a line writes out itself."""
     if call.grid is None or call.block is None:
@@ -49,7 +87,8 @@ def _bare(file: File, kernel: Function, call: Call) -> Launched | None:
         else:
             types[name] = written
     values |= {name: int(one) for name, one in given.items() if isinstance(one, int)}
-    return _of(call.grid, call.block, values, types, _extents(given), call.shared)
+    extents = _extents(given)
+    return _of(call.grid, call.block, values, types, extents, call.shared, {name: name for name in extents})
 
 
 def _launched(file: File, kernel: Function, launch: Launch, call: Call) -> Launched | None:
@@ -67,13 +106,13 @@ def _launched(file: File, kernel: Function, launch: Launch, call: Call) -> Launc
     site = LaunchSite(launch, flow, numbers, kernel, shapes)
     if None in site.grid or None in site.block:
         return None
-    extents = dict[str, int]()
+    extents, tensors = dict[str, int](), dict[str, str]()
     inner = site.extents
     held = _extents(given)
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
         name = flow.content(argument)
         if parameter.name in inner and name in held:
-            extents[parameter.name] = held[name]
+            extents[parameter.name], tensors[parameter.name] = held[name], name
     values = {name: value for name, value in site.values.items() if isinstance(value, int)}
     types = dict(site.types)
     for name in [name for name, written in types.items() if written.isidentifier()]:
@@ -82,7 +121,7 @@ def _launched(file: File, kernel: Function, launch: Launch, call: Call) -> Launc
             values[name] = number
             del types[name]
     shared = numbers.whole(launch.shared) if launch.shared is not None else 0
-    return _of(site.grid, site.block, values, types, extents, shared)
+    return _of(site.grid, site.block, values, types, extents, shared, tensors)
 
 
 def _reads_parameters(flow: Flow, condition: Node) -> bool:
@@ -107,13 +146,14 @@ def _of(
     types: Mapping[str, str],
     extents: Mapping[str, int],
     shared: int | None,
+    tensors: Mapping[str, str],
 ) -> Launched | None:
     whole = [*grid, *(1,) * (3 - len(grid)), *block, *(1,) * (3 - len(block))]
     sizes = [one for one in whole if one is not None and 0 < one < _WIDEST]
     if len(sizes) < 6 or prod(sizes[3:]) > 1024:
         return None
     x, y, z, width, height, depth = sizes
-    return Launched((x, y, z), (width, height, depth), dict(values), dict(types), dict(extents), shared)
+    return Launched((x, y, z), (width, height, depth), dict(values), dict(types), dict(extents), shared, dict(tensors))
 
 
 def _arguments(function: Function, call: Call) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """The arrays of a kernel and what it does to them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
@@ -48,7 +48,8 @@ class Launched:
     """A kernel as one launch of a workload gives it to the threads.
 
     `values` are its scalars and template parameters, `types` those template parameters that are types, `extents` the bytes
-    behind its pointers, `shared` the bytes of dynamic shared memory, None where that is not known.
+    behind its pointers, `shared` the bytes of dynamic shared memory, None where that is not known. `tensors` are the names
+    in the workload line of what is behind the pointers.
     """
 
     grid: tuple[int, int, int]
@@ -57,6 +58,7 @@ class Launched:
     types: dict[str, str]
     extents: dict[str, int]
     shared: int | None
+    tensors: dict[str, str] = field(default_factory=dict)
 
 
 class TooMuch(Exception):
