@@ -29,6 +29,7 @@ LONGEST = (
     "cheats/test_triton_rewrites.py",
     "lsp/test_features.py",
     "lsp/test_cuda.py",
+    "indices/test_obligations.py",
     "lsp/test_cancelling.py",
     "macro/strategies/test_torch_convolutions.py",
     "lsp/test_language_model.py",
@@ -57,4 +58,5 @@ LONGEST = (
     "micro/rewrite/test_rows_channels_last.py",
     "proof/worker/test_trying.py",
     "nest/test_convolutions.py",
+    "indices/test_examine.py",
 )

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from kept import Lent
+from kernelwright.attempting import Attempts
+from kernelwright.coders import deterministic
 from kernelwright.engine import Engine, Request, Reversal
 from kernelwright.journal import open_in_memory
+from kernelwright.languages.cuda import SUPPORT as CUDA
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import silent
 from kernelwright.proof.jobs import TrialResult
@@ -28,12 +31,25 @@ from kernelwright.values import (
     Refusal,
     Region,
     Step,
+    TextEdit,
     Timing,
     Verdict,
     VerdictStatus,
     apply,
     digest,
 )
+
+DOUBLED = """\
+__global__ void doubled(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 2.0f * x[i];
+}
+
+// workload: run(x=randn(n), y=out(n), n=1000)
+extern "C" void run(const float* x, float* y, int n) {
+    doubled<<<(n + 255) / 256, 256>>>(x, y, n);
+}
+"""
 
 LINEAR_SUM = """\
 import torch
@@ -288,5 +304,28 @@ def test_a_cancelled_step_leaves_no_trace(bench: Bench) -> None:
         assert isinstance(failure, Failure)
         assert failure.kind is FailureKind.CANCELLED
         assert engine.history(path) == ()
+
+    bench.run(body())
+
+
+def test_a_rewrite_with_a_counterexample_is_refused_ahead_of_the_gate(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = DOUBLED.index("i < n")
+    wrong = Edits(digest(DOUBLED), (TextEdit(at, at + len("i < n"), "i <= n"),), "a wrong one")
+    monkeypatch.setattr(deterministic, "carried_out", lambda *_: (wrong,))
+    monkeypatch.setattr(Attempts, "run_trial", None)  # what would be called next
+
+    async def body() -> None:
+        path = bench.path("doubled.cu")
+        step = await bench.engine.optimize(
+            Request(path, DOUBLED, "doubled", strategy="cuda.restrict-const", support=CUDA)
+        )
+        assert isinstance(step, Step), step
+        assert step.outcome is Outcome.REJECTED
+        assert step.failure is not None
+        assert step.failure.kind is FailureKind.EDIT_REFUSED
+        assert step.verdict is None
+        assert "block 3, thread 232 writes y[1000] of 1000 elements" in step.reason
 
     bench.run(body())
