@@ -69,5 +69,6 @@ def told_of(checked: Checked | None) -> str:
         )
         if count
     ]
-    races = {True: "no two threads write one element", False: "threads race", None: "write races not checked"}
+    apart = "no two threads write different values to one element"
+    races = {True: apart, False: "threads race", None: "write races not checked"}
     return f"Indices with the sizes of the workload: {', '.join([*parts, races[checked.apart]])}"

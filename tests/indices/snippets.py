@@ -157,5 +157,13 @@ OPEN: dict[str, str] = {
         "while (atomicCAS((int*)x, 0, 1) != 0) {} y[0] += 1.0f; atomicExch((int*)x, 0);",
         "kernel<<<4, 256>>>(x=zeros(8), y=out(8), n=8)", "float* x, float* y, int n"),
     "inline assembly": launched("int t = threadIdx.x; asm(\"mov.u32 %0, %laneid;\" : \"=r\"(t)); y[t] = x[t];", LINE),
+    "a sum written out": launched(f"{AT} if (i < n) y[0] = y[0] + 1.0f;", LINE),
+    "a running sum": launched("float s = 0; for (int k = 0; k < 99; ++k) { s += x[k]; y[k] = s; }", LINE),
+    "two statements in a warp": launched(
+        "int t = threadIdx.x; if (t < 32) { y[t] = x[t]; y[31 - t] = x[t]; }",
+        "kernel<<<1, 32>>>(x=randn(32), y=out(32), n=32)"),
+    "a wait that is no barrier": launched(
+        "int t = threadIdx.x; y[t] = x[t]; wait_for_copies(); y[255 - t] = x[t];",
+        "kernel<<<1, 256>>>(x=randn(256), y=out(256), n=256)"),
     "a lambda": launched(f"{AT} auto put = [&](int at) {{ y[at] = 1.0f; }}; put(i);", LINE),
 }  # fmt: skip

@@ -86,7 +86,7 @@ async def test_indices_are_examined_after_a_pause(editor: Editor) -> None:
     async with asyncio.timeout(60):
         while "not checked yet" in (card := await editor.hover(uri, "matmul_kernel")):
             await asyncio.sleep(0.05)
-    assert "3 accesses within bounds, no two threads write one element" in card
+    assert "3 accesses within bounds, no two threads write different values to one element" in card
 
 
 async def test_errors_of_a_compiler_while_typing(editor: Editor) -> None:

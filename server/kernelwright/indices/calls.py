@@ -22,6 +22,7 @@ _PLAIN = re.compile(
     r"|isnan|isinf|printf|assert|__(?:float|half|int|uint|double|high|low|h|f|d|i|u|bfloat|popc|clz|ffs|brev)\w*"
     r"|make_\w+|(?:float|double|half|__half|__nv_bfloat16))$"
 )
+_BARRIER = re.compile(r"__syncthreads(?:_\w+)?$")
 _CASTS = ("static_cast", "const_cast", "reinterpret_cast")
 _BY_VALUE = (
     _LOADS,
@@ -61,7 +62,8 @@ class Calls(Expressions):
         if WAITS.search(name) and not _OF_A_WARP.match(name):
             for one in given:
                 self.value(one)
-            self.phase = self.terms.add(self.phase, self.terms.number(1))
+            is_certain = _BARRIER.match(name) is not None
+            self.phase = self.terms.add(self.phase, self.terms.number(1)) if is_certain else self.terms.fresh("phase")
             return Value(self.terms.fresh(self.MIXED))
         values = [self.value(one) for one in given]
         return self._known(node, name, values) or self._other(node, name, values)

@@ -15,6 +15,7 @@ _THREAD, _BLOCK = "threadIdx", "blockIdx"
 _WARP = 32
 _MIXED = re.compile(r"unknown .*(?:mixed|#)")
 _MOST_PAIRS = 400
+_OF_A_THREAD = ("unknown turn", "unknown after", "unknown unset")  # what each thread may have another value of
 
 Place = tuple[int, int, int]
 
@@ -108,6 +109,11 @@ def races(
     for one in accesses:
         if one.kind in ("store", "update"):
             by_array.setdefault(one.array.name, []).append(one)
+    written = frozenset(f"unknown load {one.array.name}" for one in accesses if one.kind != "load")
+    if any(one.kind == "atomic" and one.array.name in by_array for one in accesses):
+        yield None  # whether a plain write meets an atomic is not asked
+    if not across_blocks and any(group[0].array.space == "global" for group in by_array.values()):
+        yield None
     dims = {
         f"{name}.{axis}": terms.variable(f"{name}.{axis}", 0, size - 1)
         for name, sizes in ((_THREAD, launched.block), (_BLOCK, launched.grid))
@@ -120,9 +126,9 @@ def races(
                 yield None
                 continue
             try:
-                found = _race(first, second, dims, terms, solver, False)
+                found = _race(first, second, written, dims, terms, solver, False)
                 if found is None and first.array.space == "global" and across_blocks:
-                    found = _race(first, second, dims, terms, solver, True)
+                    found = _race(first, second, written, dims, terms, solver, True)
             except Open:
                 yield None
                 continue
@@ -131,12 +137,18 @@ def races(
 
 
 def _race(
-    first: Access, second: Access, dims: dict[str, Term], terms: Terms, solver: Asks, across: bool
+    first: Access,
+    second: Access,
+    written: frozenset[str],
+    dims: dict[str, Term],
+    terms: Terms,
+    solver: Asks,
+    across: bool,
 ) -> Race | None:
-    pairs = _pairs(first, second)
+    pairs, is_all = _pairs(first, second, written)
     phases = first.phase, second.phase
     every = dims | variables(first.offset, second.offset, *first.path, *second.path, *phases)
-    every |= variables(*itertools.chain(*(pairs or ())))
+    every |= variables(*itertools.chain(*pairs))
     kept = set() if across else {name for name in every if name.startswith(_BLOCK)}
     names = {name: terms.variable(f"{name}'", one.low, one.high) for name, one in every.items() if name not in kept}
 
@@ -152,19 +164,20 @@ def _race(
             terms.less(offset, terms.add(first.offset, terms.number(first.size))),
         )
     conditions = [*first.path, *map(primed, second.path), overlap]
-    if pairs is None:
-        conditions.append(terms.unknown("values"))
-    elif "update" not in (first.kind, second.kind):
-        differs = terms.number(0)
-        for one, other in pairs:
-            differs = terms.either(differs, terms.negated(terms.equal(one, primed(other))))
-        conditions.append(differs)
+    differs = terms.number(int("update" in (first.kind, second.kind)))
+    for one, other in pairs:
+        differs = terms.either(differs, terms.negated(terms.equal(one, primed(other))))
     if across:
         conditions.append(_different(terms, dims, names, _BLOCK))
     else:
-        conditions += [_together(first, second, terms, primed), _apart(first, second, terms, dims, names)]
-    found = _example(solver, conditions)
+        conditions.append(_together(first, second, terms, primed))
+        conditions.append(_different(terms, dims, names, _THREAD))
+    # Within a warp one statement ends before the next one begins, though nothing promises that.
+    apart = [] if across or first.node == second.node else [_in_other_warps(terms, dims, names)]
+    found = _example(solver, [*conditions, *apart, differs])
     if found is None:
+        if (apart or not is_all) and _example(solver, conditions if not is_all else [*conditions, differs]) is not None:
+            raise Open
         return None
     later = {name: found.get(f"{name}'", found.get(name, 0)) for name in every}
     return Race(first, second, place_of(first, {name: found.get(name, 0) for name in every}), place_of(second, later))
@@ -187,10 +200,7 @@ def _different(terms: Terms, dims: dict[str, Term], names: dict[str, Term], whic
     return result
 
 
-def _apart(first: Access, second: Access, terms: Terms, dims: dict[str, Term], names: dict[str, Term]) -> Term:
-    """That two threads of a block are different ones, and of different warps where they are at different statements."""
-    if first is second or first.node == second.node:
-        return _different(terms, dims, names, _THREAD)
+def _in_other_warps(terms: Terms, dims: dict[str, Term], names: dict[str, Term]) -> Term:
     return terms.negated(terms.equal(_warp(terms, dims, {}), _warp(terms, dims, names)))
 
 
@@ -204,16 +214,19 @@ def _warp(terms: Terms, dims: dict[str, Term], names: dict[str, Term]) -> Term:
     return terms.divide(number, terms.number(_WARP))
 
 
-def _pairs(first: Access, second: Access) -> list[tuple[Term, Term]] | None:
-    """The modelled terms that two written values were computed from: as long as these agree, the values do.
+def _pairs(first: Access, second: Access, written: frozenset[str]) -> tuple[list[tuple[Term, Term]], bool]:
+    """The modelled terms that two written values were computed from: where these differ, the values do.
 
-    None where the two were not computed alike, or where a part comes from other threads and may be the same in all of them.
+    And whether they are the same where all of these agree. It is not known, and there are no terms, where the two were not
+    computed alike, or where a part comes from other threads and may be the same in all of them. `written` are the loads of
+    arrays that change meanwhile.
     """
     if "update" in (first.kind, second.kind):
-        return []
+        return [], True
     if first.value is None or second.value is None:
-        return None
+        return [], False
     found, seen, waiting = list[tuple[Term, Term]](), set[tuple[int, int]](), [(first.value, second.value)]
+    is_all = True
     while waiting:
         one, other = waiting.pop()
         if (id(one), id(other)) in seen:
@@ -222,10 +235,11 @@ def _pairs(first: Access, second: Access) -> list[tuple[Term, Term]] | None:
         if one.is_known and other.is_known:
             found.append((one, other))
         elif one.operator != other.operator or len(one.operands) != len(other.operands) or _MIXED.match(one.operator):
-            return None
+            return [], False
         else:
+            is_all = is_all and one.operator not in written and not one.operator.startswith(_OF_A_THREAD)
             waiting += zip(one.operands, other.operands, strict=True)
-    return found
+    return found, is_all
 
 
 def place_of(access: Access, found: Environment) -> At:

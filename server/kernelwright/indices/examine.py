@@ -78,7 +78,8 @@ def _launch(file: File, kernel: Function, launched: Launched, solver: Asks, tall
             _note(tally, file, kernel, access, "cuda.out-of-bounds", _outside(found, launched))
     tally.open |= run.missed | ({-1} if run.is_partial else set())
     is_locked = _LOCKS.search(file.source.content(kernel.node)) is not None
-    if run.missed or run.is_partial or is_locked:
+    pointers = sum(one.is_pointer for one in kernel.parameters)
+    if run.missed or run.is_partial or is_locked or len(set(launched.tensors.values())) < pointers:
         tally.apart = None if tally.apart else tally.apart
     if is_locked:
         return

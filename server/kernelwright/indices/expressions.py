@@ -368,4 +368,5 @@ class Expressions:
             return Value(place[1], None, place[0].name, place[2])
         if argument.type == "identifier":
             self.forget(self.content(argument))
+            self.is_partial = self.is_partial or node.parent is None or node.parent.type != "argument_list"
         return Value(self.terms.fresh("address"))

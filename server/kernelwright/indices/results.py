@@ -23,7 +23,8 @@ class Checked:
     """How far the accesses of a kernel were looked at, for the launches of its workload lines.
 
     `inside` are accesses that no thread makes out of bounds, `outside` those that one does, `open` those that were not decided
-    or are written in a way that is not modelled. `apart` says that no two threads write one element, None where that is open.
+    or are written in a way that is not modelled. `apart` says that no two threads write different values to one element, None
+    where that is open.
     `reason` says why nothing was checked.
     """
 
