@@ -63,8 +63,13 @@ export async function start(vsix) {
   process.on("exit", () => kill(server)); // also when the suite itself fails or is interrupted
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
   const { chromium } = createRequire(path.join(home, "package.json"))("playwright-core");
-  const browser = await chromium.launch({
+  // With a profile on disk what a window has loaded and compiled is there for the next one.
+  const browser = await chromium.launchPersistentContext(path.join(root, "browser"), {
     executablePath: executable,
+    viewport: { width: 1280, height: 720 },
+    deviceScaleFactor: taking ? 1.6 : 1,
+    reducedMotion: "reduce",
+    permissions: ["clipboard-read", "clipboard-write"],
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -74,6 +79,7 @@ export async function start(vsix) {
       "--disable-background-networking",
     ],
   });
+  await browser.addInitScript(still);
   await until(async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined))?.ok, "code-server");
   running = { root, port, server, browser };
 }
@@ -115,22 +121,26 @@ export async function open(file, { settings = {}, files = "workspace", bare = fa
   };
   const close = async () => {
     for (const one of shown) await one.close();
+    await forget();
     await until(() => processes(workspace).length === 0, "the end of a closed window's processes");
   };
   return { ...shown[0], workspace, data: path.join(root, "data"), another, close };
 }
 
-/** One window of a folder, with a browser's storage of its own. */
+/** Leaves nothing in the browser of what windows have stored there. */
+async function forget() {
+  const { port, browser } = running;
+  await browser.clearCookies();
+  const session = await browser.newCDPSession(browser.pages()[0]);
+  const storageTypes = "local_storage,indexeddb,service_workers,file_systems";
+  await session.send("Storage.clearDataForOrigin", { origin: `http://127.0.0.1:${port}`, storageTypes });
+  await session.detach();
+}
+
+/** One window of a folder. */
 async function show(workspace, file, host) {
   const { port, browser } = running;
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 720 },
-    deviceScaleFactor: taking ? 1.6 : 1,
-    reducedMotion: "reduce",
-    permissions: ["clipboard-read", "clipboard-write"],
-  });
-  await context.addInitScript(still);
-  const page = await context.newPage();
+  const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   if (host) await hosting(page, host);
   const load = async (name) => {
@@ -149,8 +159,8 @@ async function show(workspace, file, host) {
   await load(file);
   await furnish(page);
   const close = async () => {
-    await page.goto("about:blank"); // a person's window says good-bye; one whose context is closed does not
-    await context.close();
+    await page.goto("about:blank"); // a person's window says good-bye; one whose page is closed does not
+    await page.close();
   };
   return { page, me: person(page), picture: picture(page), load, close };
 }
