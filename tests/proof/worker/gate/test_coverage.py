@@ -65,7 +65,7 @@ def lse(x):
     return y
 """
 LSE, MERGE, SAME = "lse(randn(4, 300))", "acc * tl.exp(best - new)", "tl.exp(best - new) * acc"
-LONG = TOTAL.replace("BLOCK=1024", "BLOCK=1 << 19")
+LONG = TOTAL.replace("BLOCK=1024", "BLOCK=1 << 17")
 ONE_BLOCK = TOTAL.replace("BLOCK=1024", "BLOCK=triton.next_power_of_2(x.shape[1])")
 TRIALS = {
     "large is broken": (TWO, TWO.replace(*BROKEN), DOUBLE, ""),
