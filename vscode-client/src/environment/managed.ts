@@ -44,12 +44,13 @@ export async function makeManaged(
     return { reason: `${base} could not make a virtual environment.${mend}\n${made.stdout}${made.stderr}` };
   }
   const python = pythonIn(folder, process.platform);
-  const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", `${wheel}[mcp]`];
-  const installed = await run(python, pip, options);
+  const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
+  const installed = await run(python, [...pip, `${wheel}[mcp]`], options);
   if (installed.code !== 0) {
     const reason = "The server's packages could not be installed; is the package index reachable from here?";
     return { reason: `${reason}\n${installed.stderr}` };
   }
+  await run(python, [...pip, `${wheel}[z3]`], options); // not built for each platform; the doctor tells where it is missing
   await writeFile(path.join(folder, MARK), await digest(wheel));
   return { python };
 }

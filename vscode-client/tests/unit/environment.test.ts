@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
@@ -109,6 +109,21 @@ test("the environment is made once for each wheel", async () => {
   assert.equal(found.launch.version, "0.3.2");
   await writeFile(wheel, "a newer wheel");
   assert.equal(await managedPython(target), undefined);
+});
+
+test("an environment is made where z3 cannot be installed, too", async () => {
+  const target = { folder: path.join(folder, "without-z3"), wheel };
+  const asked = path.join(folder, "asked");
+  const pip = `#!/bin/sh\necho "$*" >> '${asked}'\ncase "$*" in *z3*) exit 1;; esac\n`;
+  await writeFile(path.join(folder, "pip"), pip);
+  const base = await python(
+    "base-z3",
+    `mkdir -p "$3/bin"; cp '${folder}/pip' "$3/bin/python"; chmod +x "$3/bin/python"`,
+  );
+  assert.deepEqual(await makeManaged(target, base), { python: path.join(target.folder, "bin", "python") });
+  const [needed, wanted] = (await readFile(asked, "utf8")).trim().split("\n");
+  assert.match(needed ?? "", /\[mcp\]$/);
+  assert.match(wanted ?? "", /\[z3\]$/);
 });
 
 test("an environment that cannot be made says how to mend it", async () => {
