@@ -746,8 +746,8 @@ RIGHT["cuda.int32-index"] = [
     ),
     launched(
         ROWS,
-        "long long at = (long long)blockIdx.y * cols + blockIdx.x * 256 + threadIdx.x; "
-        "if (at < (long long)rows * cols) x[at] *= 2.0f;",
+        "int col = blockIdx.x * 256 + threadIdx.x; long long at = (long long)blockIdx.y * cols + col; "
+        "if (col < cols) x[at] *= 2.0f;",
         BY_ROW,
         workload=BIG,
     ),
