@@ -1,7 +1,6 @@
 """Modules whose reductions become kernels by way of a Nest, also those that an older form would take; compared in a process."""
 
 from kernelwright.coders.fusing import nest_edits
-from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.nested import NestRegion, nest_region
 from kernelwright.nest import Nest
 from kernelwright.place.source_map import SourceMap
@@ -9,7 +8,7 @@ from kernelwright.schedule.sizes import sizes
 from kernelwright.schedule.spaces import space
 from kernelwright.values import CPU, apply
 from kernelwright.values.opts import Loop, Opt, Rows, Split, Warps
-from macro.torch_modules import observed as captured
+from macro.torch_modules import observed
 from micro.rewrite.test_fused_numerics import problems
 
 Choices = tuple[tuple[Opt, ...], ...]
@@ -29,8 +28,7 @@ def small(nest: Nest) -> Choices:
 
 def kernels(text: str) -> list[str]:
     """The text with all of its nodes in one kernel, a reduction in each of some small tiles."""
-    graph = captured(text).graph
-    source = observed(text, graph)
+    source = observed(text).source
     assert isinstance(source, SourceMap), source
     region = nest_region(source, range(len(source.graph.nodes)))
     assert isinstance(region, NestRegion), region

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Sequence
 
-from kernelwright.micro.rewrite.candidates import observed
 from kernelwright.micro.rewrite.nested import NestRegion, nest_region
 from kernelwright.micro.rewrite.pointwise_regions import region_of as run_of
 from kernelwright.micro.rewrite.row_regions import region_of as rows_of
 from kernelwright.nest import Nest
 from kernelwright.place.source_map import SourceMap
 from kernelwright.values import Refusal
-from macro.torch_modules import module
-from macro.torch_modules import observed as captured
+from macro.torch_modules import module, observed
 
 
 def nest(
@@ -21,7 +19,7 @@ def nest(
 ) -> Nest:
     """The Nest of a module's whole forward, as a region of one kind."""
     text = module(forward, setup, inputs)
-    source = observed(text, captured(text).graph)
+    source = observed(text).source
     assert isinstance(source, SourceMap), source
     region = region_of(source, range(len(source.graph.nodes)))
     assert isinstance(region, NestRegion), region
