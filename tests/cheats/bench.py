@@ -12,8 +12,9 @@ from corpus import Case
 from cheats.outcome import trial_of
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Answer, TrialResult
+from kernelwright.values import Failure
 
-ATTEMPTS = 4  # while the machine is too busy to time on
+ATTEMPTS = 4  # while the machine is too busy to time on, or something else on it kills processes
 
 Key = tuple[str, int]  # a case's name, and which repetition
 
@@ -64,7 +65,9 @@ class Bench:
             (home / name).write_text(text, encoding="utf-8")
         for _ in range(ATTEMPTS):
             answer = await workers.run(trial_of(case, home), timeout=case.timeout)
-            if not (isinstance(answer, TrialResult) and answer.unsteady):
+            unsteady = isinstance(answer, TrialResult) and answer.unsteady
+            killed = isinstance(answer, Failure) and "SIGKILL from outside" in answer.message
+            if not (unsteady or killed):  # neither says anything of the text
                 break
         return answer
 

@@ -128,6 +128,7 @@ class Zygote:
             data += part
         number, status = _STATUS.unpack(data)
         if status == _BORN:
+            self._ended.pop(number, None)  # of an earlier process with this number, for which nobody asked
             self._unborn.popleft().number = number
         elif status != _PONG:
             self._ended[number] = status
