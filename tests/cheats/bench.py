@@ -14,7 +14,8 @@ from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Answer, TrialResult
 from kernelwright.values import Failure
 
-ATTEMPTS = 4  # while the machine is too busy to time on, or something else on it kills processes
+# While the machine is too busy to time on, or a process was ended by SIGKILL: seen in full runs alone, and not explained.
+ATTEMPTS = 4
 
 Key = tuple[str, int]  # a case's name, and which repetition
 
@@ -67,7 +68,7 @@ class Bench:
             answer = await workers.run(trial_of(case, home), timeout=case.timeout)
             unsteady = isinstance(answer, TrialResult) and answer.unsteady
             killed = isinstance(answer, Failure) and "SIGKILL from outside" in answer.message
-            if not (unsteady or killed):  # neither says anything of the text
+            if not (unsteady or killed):
                 break
         return answer
 
