@@ -69,6 +69,7 @@ class Calls(Expressions):
         return self._known(node, name, values) or self._other(node, name, values)
 
     def statements(self, body: Node) -> None:
+        """Run a body; see `statements.py`, whose class builds on this one."""
         raise NotImplementedError
 
     def _atomic(self, node: Node, given: list[Node]) -> Value:

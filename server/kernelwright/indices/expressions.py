@@ -190,6 +190,7 @@ class Expressions:
                 self.env[name] = Value(self.terms.fresh(name), self.env[name].kind)
 
     def call(self, node: Node) -> Value:
+        """Evaluate a call; see `calls.py`, whose class builds on this one."""
         raise NotImplementedError
 
     def _part(self, node: Node, name: str) -> Value:

@@ -34,6 +34,7 @@ class Loops(Calls):
         self.returned = []
 
     def statement(self, node: Node) -> None:
+        """Run a statement of any kind; see `statements.py`, whose class builds on this one."""
         raise NotImplementedError
 
     def changed(self, *nodes: Node | None) -> set[str]:
