@@ -3,8 +3,9 @@
 
 Each example is a process of its own, on whichever GPU is free. The autopilot writes its steps to a copy of the file,
 kernel by kernel; then the copy is verified against the file as it was, on fresh seeds, and timed beside it in one
-interleaved run. Where a library does the same, its time on the same device follows (`benchmarks/cuda_library.py`), which
-is no part of that run.
+interleaved run. Where a library does the same, its time on the same device stands beside it (`benchmarks/cuda_library.py`),
+measured before, which is no part of that run. OUT is written again after each example, so that a run
+that is cut off leaves those before.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import queue
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -109,27 +111,34 @@ def main() -> None:
     for gpu in gpus:
         free.put(gpu)
 
-    def one(name: str) -> dict[str, Any]:
+    known = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "versions": versions("torch", "triton"),
+        "steps": given.steps,
+    }
+    library = command_of_library()
+    results: dict[str, Any] = {}
+    writing = threading.Lock()
+    print(f"{'example':<20} {'speedup':>7} {'plain -> result':>22} {'roof':>6} {'library':>9} {'':>5}    strategies")
+
+    def one(name: str) -> None:
         gpu = free.get()
         try:
-            return play(name, given.steps, gpu)
+            found = play(name, given.steps, gpu)
         finally:
             free.put(gpu)
-            print(f"{name} played", flush=True)
+        if name in library:
+            found["library_ms"] = library[name]
+        with writing:
+            results[name] = found
+            device = next((each["final"]["device"] for each in results.values() if each.get("final")), {})
+            print(row(name, found, device.get("bandwidth", 0.0)), flush=True)
+            played = dict(sorted(results.items()))
+            if device:  # without one there is no number yet
+                summary.write("cuda_examples", {"schema": 1, **known, "device": device, "examples": played}, given.out)
 
     with ThreadPoolExecutor(len(gpus)) as pool:
-        results = dict(zip(names, pool.map(one, names), strict=True))
-    library = command_of_library()
-    for name, milliseconds in library.items():
-        if name in results:
-            results[name]["library_ms"] = milliseconds
-    device = next((one["final"]["device"] for one in results.values() if one.get("final")), {})
-    known = {"date": datetime.now(UTC).date().isoformat(), "versions": versions("torch", "triton")}
-    whole = {"schema": 1, **known, "steps": given.steps, "device": device, "examples": results}
-    summary.write("cuda_examples", whole, given.out)
-    print(f"\n{'example':<20} {'speedup':>7} {'plain -> result':>22} {'roof':>6} {'library':>9} {'':>5}    strategies")
-    for name, found in results.items():
-        print(row(name, found, device.get("bandwidth", 0.0)))
+        list(pool.map(one, names))
 
 
 def command_of_library() -> dict[str, float]:

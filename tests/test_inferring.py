@@ -138,3 +138,41 @@ def test_kernels_that_no_line_launches_are_told() -> None:
     assert found.sentence("f") == "A workload line for f ran. None launched other_kernel."
     entry = Entry("f.py", "f", ("kernel", "other_kernel"), "function", 0, 1)
     assert recorded(entry, found) == Recorded(entry, ("f(randn(2))",), 3, (), ("other_kernel",))
+
+
+COUNTS = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def total_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    total = tl.zeros([BLOCK], dtype=tl.int32)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + at, mask=at < n, other=0)
+    tl.store(out_ptr, tl.sum(total, axis=0))
+
+
+def total(x):
+    out = torch.empty(1, dtype=torch.int32, device=x.device)
+    total_kernel[(1,)](x, out, x.numel(), BLOCK=64)
+    return out
+"""
+
+
+def test_a_line_whose_kernels_no_gpu_compiles_is_not_offered(tmp_path: Path) -> None:
+    """Triton's interpreter adds numbers of any type in the loop."""
+
+    async def body() -> Inferred | Nothing:
+        engine = Engine(tmp_path, Settings(), Lent(), open_in_memory(tmp_path))
+        try:
+            return await engine.infer(str(tmp_path / "total.py"), COUNTS, "total_kernel")
+        finally:
+            await engine.close()
+
+    answer = asyncio.run(body())
+    assert isinstance(answer, Inferred), answer
+    assert any("total_kernel does not compile at line 9: AssertionError" in one for one in answer.refused), answer
+    assert all("randint" in line for line in answer.lines), answer

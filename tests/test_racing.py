@@ -9,11 +9,11 @@ import pytest
 from kernelwright.coders import Variant
 from kernelwright.observer import Report, silent
 from kernelwright.proof.jobs import Limits, Race, RaceResult
-from kernelwright.racing import ranked
+from kernelwright.racing import MANY_VARIANTS, ranked
 from kernelwright.values import Action, Edits, Failure, FailureKind, Region, Timing
 from macro.torch_modules import GPU, module, observed
 
-OURS, COMPILED = "torch.fuse-pointwise", "torch.compile-module"
+OURS, COMPILED, TUNED = "torch.fuse-pointwise", "torch.compile-module", "triton.tune-launch"
 
 
 class Workers:
@@ -21,6 +21,10 @@ class Workers:
 
     def __init__(self, failure: FailureKind) -> None:
         self.failure, self.races = failure, list[tuple[str, ...]]()
+        self.expected = False  # a trial
+
+    def expect_trial(self) -> None:
+        self.expected = True
 
     async def run(self, job: Race, **_: Any) -> RaceResult | Failure:
         self.races.append(job.variants)
@@ -40,8 +44,11 @@ def variant(strategy: str, text: str) -> Variant:
     return Variant(Action(strategy, Region(0, 1, "")), Edits("", ()), text, "")
 
 
-def race(workers: Workers, *variants: Variant, report: Report = silent) -> tuple[Variant, ...] | Failure:
-    observer = SimpleNamespace(workers=workers, settings=SimpleNamespace(verify_timeout=1.0))
+def race(
+    workers: Workers, *variants: Variant, report: Report = silent, compiled: Any = None
+) -> tuple[Variant, ...] | Failure:
+    """`compiled`: what compiling an Observation comes to."""
+    observer = SimpleNamespace(workers=workers, settings=SimpleNamespace(verify_timeout=1.0), resources=compiled)
     observation = observed(module("return torch.tanh(x) + 1"), GPU)
     return asyncio.run(ranked(observer, observation, variants, Limits(), report, None))  # type: ignore[arg-type]
 
@@ -74,3 +81,21 @@ def test_what_is_out_of_a_race_is_told() -> None:
     left = race(Workers(FailureKind.CRASHED), variant(OURS, "wrong"), variant(OURS, "right"), report=said.append)
     assert left == (variant(OURS, "right"),)
     assert said[-1] == ("1 of 2 variants are out of the race; Fuse pointwise operations: values: the output is wrong.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "raced"), [(FailureKind.COMPILE_FAILED, 0), (FailureKind.WORKLOAD_FAILED, 9), (FailureKind.DEVICE_GONE, 9)]
+)
+def test_what_cannot_be_loaded_without_a_gpu_is_raced_as_it_is(kind: FailureKind, raced: int) -> None:
+    asked: list[str] = []
+
+    async def compiled(observation: Any, *_: Any) -> Failure:
+        asked.append(observation.text)
+        return Failure(kind, "not here")
+
+    workers, texts = Workers(FailureKind.CRASHED), [f"text {number}" for number in range(MANY_VARIANTS + 1)]
+    ended = race(workers, *(variant(TUNED, text) for text in texts), compiled=compiled)
+    assert [len(one) for one in workers.races] == ([raced] if raced else [])
+    assert isinstance(ended, Failure) is (not raced)
+    assert len(asked) == (1 if raced else len(texts))
+    assert workers.expected  # the judge starts beside

@@ -235,7 +235,7 @@ def autopilot(raw: Sequence[Raw]) -> Sum:
         },
         {
             "kernels": Table(
-                ("kernel", "kept", "speedup", "low", "high", "baseline_ms", "why"),
+                ("kernel", "line", "offered", "kept", "speedup", "seconds", "why"),
                 [_autopilot(one) for one in sorted(played, key=lambda one: -(one["speedup"] or 0.0))],
             )
         },
@@ -243,11 +243,11 @@ def autopilot(raw: Sequence[Raw]) -> Sum:
 
 
 def _autopilot(one: Raw) -> tuple[Any, ...]:
-    """The kernel by file, the steps that were kept, and what was measured, or why nothing was."""
+    """The kernel by file, where its workload line is from, strategies, the speedup or why there is none."""
     name = f"{one['file'].rpartition('/')[2].removesuffix('.py')}.{one['kernel']}"
-    kept = [id.removeprefix("triton.") for id in one["kept"]]
-    why = "" if one["ending"] == "measured" else one["ending"][:100]
-    return name, kept, one["speedup"], one["low"], one["high"], one["baseline_ms"], why
+    offered, kept = (" ".join(id.removeprefix("triton.") for id in one[which]) for which in ("offered", "kept"))
+    why = "" if one["ending"] == "measured" else one["ending"][:60]
+    return name, one["source"], offered, kept, one["speedup"], one["seconds"], why
 
 
 def cpu_pinning(raw: Raw) -> Sum:

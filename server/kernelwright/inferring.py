@@ -11,8 +11,23 @@ from kernelwright.languages import LanguageSupport
 from kernelwright.models.account import Account
 from kernelwright.prompting.tester import calls_in, workload_prompt
 from kernelwright.proof.client import Workers
-from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
-from kernelwright.values import NOTHING_SPENT, Failure, Kernel, Language, NoReply, Refusal
+from kernelwright.proof.jobs import Compile, Subject, TriedLine, TriedLines, TryLines
+from kernelwright.source.workload.lines import entry_of
+from kernelwright.values import (
+    NOTHING_SPENT,
+    Case,
+    Failure,
+    FailureKind,
+    Kernel,
+    Language,
+    NoReply,
+    Refusal,
+    Workload,
+    WorkloadSource,
+)
+
+_ROUNDS = 2  # of guesses, the second where no GPU takes what ran of the first
+_COMPILING = 30.0  # seconds for what one line launches, with the imports of its file
 
 
 @dataclass(frozen=True)
@@ -144,21 +159,59 @@ async def _tried(
         commented = f"\n{asked.support.workload_sign}{group[0]}" if template else ""
         unit = asked.support.unit(asked.text + commented, asked.kernel)
         job = TryLines(asked.path, unit.run, group, kernels, language=unit.language, launches=own)
-        report("Trying workload lines")
-        answer = await workers.run(job, timeout=job.most_seconds + import_seconds, report=report, cancel=cancel)
-        if isinstance(answer, Failure):
-            failed = failed or answer
-            continue
-        assert isinstance(answer, TriedLines)
-        tried += answer.lines
-        launched = {name for one in answer.lines if not one.reason for name in one.launched}
-        if answer.ran:
+        for _ in range(_ROUNDS):
+            report("Trying workload lines")
+            answer = await workers.run(job, timeout=job.most_seconds + import_seconds, report=report, cancel=cancel)
+            if isinstance(answer, Failure):
+                failed = failed or answer
+                break
+            assert isinstance(answer, TriedLines)
+            triton = asked.kernel.language is Language.TRITON
+            found = [await _compiled(job, one, workers, report, cancel) if triton else one for one in answer.lines]
+            tried += found
+            if found == [*answer.lines]:
+                break
+            job = _rest(job, answer)
+        launched = {name for one in tried if not one.reason for name in one.launched}
+        if any(not one.reason for one in tried):
             break
     if failed is not None and not tried:
         return failed
     result = TriedLines(tuple(tried))
     lines = tuple(f"{asked.support.workload_sign}{line}" for line in result.ran)
     return Inferred(lines, len(tried), result.reasons, tuple(name for name in kernels if name not in launched))
+
+
+async def _compiled(
+    job: TryLines, tried: TriedLine, workers: Workers, report: Callable[[str], None], cancel: asyncio.Event | None
+) -> TriedLine:
+    """The line, refused where it ran in Triton's interpreter and its kernels do not compile for a GPU.
+
+    The interpreter takes blocks of any size, products of any shape, and loops that change the type of what they carry.
+    """
+    device = await workers.device()
+    if tried.reason or not tried.launched or isinstance(device, Failure) or device.is_gpu:
+        return tried
+    call = Workload(WorkloadSource.LINES, entry_of(tried.line), (Case(0, 0, tried.line),))
+    report("Compiling what the line launches")
+    subject = Subject(job.path, job.text, call, job.language)
+    answer = await workers.run(Compile(subject), timeout=_COMPILING, report=report, cancel=cancel)
+    if not isinstance(answer, Failure) or answer.kind not in (FailureKind.COMPILE_FAILED, FailureKind.TIMED_OUT):
+        return tried  # whatever else it needs, it ran
+    late = f"its kernels do not compile within {_COMPILING:g} s"
+    reason = late if answer.kind is FailureKind.TIMED_OUT else answer.message.rstrip(".")
+    return dataclasses.replace(tried, reason=reason, launched=())
+
+
+def _rest(job: TryLines, answer: TriedLines) -> TryLines:
+    """What was not tried yet."""
+    done = {one.line for one in answer.lines}
+
+    def left(lines: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(line for line in lines if line not in done)
+
+    launches = {name: left(lines) for name, lines in job.launches.items()}
+    return dataclasses.replace(job, lines=left(job.lines), launches=launches)
 
 
 def _by_template(calls: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -80,8 +80,10 @@ async def _compilable(
 ) -> tuple[Variant, ...] | Failure:
     """The variants that compile; those that spill registers only if no other is left.
 
-    Without a GPU there will be no race, so the first good one ends the search.
+    All of them where the file cannot be loaded without a GPU: the race tells. Without a GPU there will be no race, so the
+    first good one ends the search.
     """
+    observer.workers.expect_trial()  # to be there when the race is over
     clean: list[Variant] = []
     spilling: list[Variant] = []
     failure: Failure | None = None
@@ -99,6 +101,8 @@ async def _compilable(
             failure = answer
             if answer.kind is FailureKind.CANCELLED:
                 return answer
+            if answer.kind is not FailureKind.COMPILE_FAILED and observation.device.is_gpu:
+                return variants
     return tuple(clean or spilling) or failure or Failure(FailureKind.COMPILE_FAILED, "No variant compiles.")
 
 

@@ -78,8 +78,8 @@ class Workers:
         return answer
 
     def expect_trial(self) -> None:
-        """Start the judge of a Trial that comes soon, for the first probe too; later it is there, or started in its turn."""
-        if self._device is None and not self._closed:
+        """Start the judge of a Trial that comes soon, beside what comes before it; for the first probe, too."""
+        if not self._closed:
             self._judging.prepare()
 
     async def run(

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 
 from kernelwright.proof.jobs import Trial, TrialResult
+from kernelwright.proof.worker import tuning
 from kernelwright.proof.worker.attribution.share import examine
 from kernelwright.proof.worker.bench import Bench, opened, was_interpreted
 from kernelwright.proof.worker.clock.rivals import Rivals
@@ -24,6 +25,8 @@ def run_trial(job: Trial, report: Callable[[str], None]) -> TrialResult:
     report("Loading baseline and candidate")
     bury()
     with opened(job) as bench, contextlib.ExitStack() as processes:
+        if bench.device == "cuda":
+            tuning.choose_once()
         try:
             contender = Contender(bench, job.candidate, watched=True)
             processes.callback(contender.leave)

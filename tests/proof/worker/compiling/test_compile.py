@@ -105,7 +105,7 @@ async def test_a_compile_error_names_the_kernel_and_its_line(workers: Lent) -> N
 async def test_a_launcher_that_reads_its_data_is_refused(workers: Lent) -> None:
     answer = await compiled(workers, KERNEL + "\n\ndef scale(x):\n    return x if x.sum().item() > 0 else -x\n")
     assert isinstance(answer, Failure)
-    assert answer.kind is FailureKind.COMPILE_FAILED
+    assert answer.kind is FailureKind.WORKLOAD_FAILED
     assert "does not run without data" in answer.message
 
 
@@ -114,3 +114,15 @@ def test_the_tools_output() -> None:
     assert parse_usage(usage, "k") == (255, 48)
     assert parse_usage(usage, "other") == (0, 0)
     assert parse_spills("    48 bytes stack frame, 40 bytes spill stores, 44 bytes spill loads\n") == 84
+
+
+async def test_a_file_that_defines_its_kernels_where_there_is_a_gpu_alone(workers: Lent) -> None:
+    guard = "import torch\nfrom torch.utils._triton import has_triton\nif not (has_triton() and torch.cuda.is_available()):\n"
+    answer = await compiled(workers, guard + "    raise ImportError\n" + textwrap.dedent(KERNEL + LAUNCHER))
+    assert isinstance(answer, CompileResult), answer
+
+
+async def test_a_file_that_asks_more_of_a_gpu_is_loaded_without(workers: Lent) -> None:
+    guard = "import torch\nif torch.cuda.is_available():\n    torch.cuda.current_stream()\n"
+    answer = await compiled(workers, guard + textwrap.dedent(KERNEL + LAUNCHER))
+    assert isinstance(answer, CompileResult), answer

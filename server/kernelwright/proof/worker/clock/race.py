@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kernelwright.proof.jobs import Race, RaceResult, Trial
-from kernelwright.proof.worker import flags
+from kernelwright.proof.worker import flags, tuning
 from kernelwright.proof.worker.answers.judge import judge
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.bench import Bench, interpreting, opened
@@ -32,6 +32,8 @@ def run_race(job: Race, report: Callable[[str], None]) -> RaceResult:
         reason = f"Variants cannot be raced in {language.emulator}: no GPU here."
         return RaceResult(tuple(Failure(FailureKind.WORKLOAD_FAILED, reason) for _ in job.variants))
     with opened(trial) as bench:
+        if bench.device == "cuda":
+            tuning.measure_once()
         return RaceResult(tuple(_raced(job, bench, report)))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock  # the standard way to replace attributes for the length of a block
 
 import torch
+import torch.utils._triton
 from torch._subclasses.fake_tensor import FakeTensorMode
 from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
@@ -35,13 +36,13 @@ def compile_subject(job: Compile, report: Callable[[str], None]) -> CompileResul
     offline_driver.install(capability, "cuda:0")
     found: list[Resources] = []
     language = language_of(job.subject.language)
-    module = language.load(job.subject.path, job.subject.text, "compile")
+    module = _loaded(job.subject, capability)
     try:
         with _intercepted(found, capability, report), _offline_cuda(capability):
             try:
                 _launch(module, job.subject, "cuda")
             except JobFailed as failed:
-                if failed.failure.kind is FailureKind.COMPILE_FAILED and failed.failure.line is not None:
+                if failed.failure.kind is FailureKind.COMPILE_FAILED:
                     raise
                 found.clear()
                 # Not every launcher can do on a fake GPU what it does on a real one; the kernels are the same on a fake CPU.
@@ -52,6 +53,16 @@ def compile_subject(job: Compile, report: Callable[[str], None]) -> CompileResul
     finally:
         language.unload(module)
     return CompileResult(tuple(found))
+
+
+def _loaded(given: Subject, capability: int) -> ModuleType:
+    """The text as a module: as on a GPU, where some files define their kernels alone, or as here, where that fails."""
+    language = language_of(given.language)
+    try:
+        with _offline_cuda(capability):
+            return language.load(given.path, given.text, "compile")
+    except JobFailed:
+        return language.load(given.path, given.text, "compile")
 
 
 def _launch(module: ModuleType, given: Subject, device: str) -> None:
@@ -66,7 +77,7 @@ def _launch(module: ModuleType, given: Subject, device: str) -> None:
         raise
     except (Exception, SystemExit) as error:
         message = f"The launcher does not run without data: {raised.describe(error)}"
-        raise JobFailed(Failure(FailureKind.COMPILE_FAILED, message, "", raised.line_of(error))) from error
+        raise JobFailed(Failure(FailureKind.WORKLOAD_FAILED, message, "", raised.line_of(error))) from error
 
 
 def _module_on(made: Any, device: str) -> Any:
@@ -160,8 +171,10 @@ def _first_line(function: Any) -> int:
 
 @contextlib.contextmanager
 def _offline_cuda(capability: int) -> Iterator[None]:
-    """What launchers ask torch.cuda for, answered without a GPU."""
+    """What files and launchers ask torch for, answered without a GPU."""
     with contextlib.ExitStack() as stack:
         for name, answer in reference_gpu.answers(capability, f"sm_{capability}").items():
             stack.enter_context(mock.patch.object(torch.cuda, name, answer))
+        for module, name in ((torch.cuda, "is_available"), (torch.utils._triton, "has_triton")):
+            stack.enter_context(mock.patch.object(module, name, return_value=True))
         yield

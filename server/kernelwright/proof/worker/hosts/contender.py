@@ -59,6 +59,7 @@ class Contender(Host):
     confinement: Confinement | None = None
     unbounded = ""
     compiled = False
+    timed = False
 
     def __init__(
         self, bench: Bench, text: str, path: str = "", *, sharing: "Contender | None" = None, watched: bool = False
@@ -94,6 +95,7 @@ class Contender(Host):
             hidden=(str(scratch_folder()),),
             protected=(os.getpid(), os.getppid()),
             watched=self._watched,
+            timed=self.timed,
         )
         try:
             self.tell(request, case="import")

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.proof.worker import flags, lifetime, ran, surroundings, without_gpu
+from kernelwright.proof.worker import flags, lifetime, ran, surroundings, tuning, without_gpu
 from kernelwright.proof.worker.construct import load_candidate
 from kernelwright.proof.worker.ended import BROKEN
 from kernelwright.proof.worker.failed import JobFailed
@@ -134,6 +134,8 @@ def _load(room: Room, request: messages.Load) -> messages.Reply:
         if request.watched:
             ran.watch()
         room.module = load_candidate(language, request.path, request.text)
+        if request.device == "cuda" and not request.timed:
+            tuning.choose_once()
         ran.look_at_kernels(room.module.__file__ or "")
         found = flags.read()
         own = {name: value for name, value in seeds.items() if name not in request.left}

@@ -23,7 +23,7 @@ class Load(Request):
 
     `left` are the settings that the baseline changes on import; `hidden` folders cannot be read, `protected` processes not be
     signalled. `interpreted`: Triton's interpreter runs it, and the CPU stands in for the GPU that it asks for. `watched`:
-    replies say what of the text ran.
+    replies say what of the text ran. `timed`: kernels are tuned as they are for the user.
     """
 
     path: str
@@ -37,6 +37,7 @@ class Load(Request):
     hidden: tuple[str, ...] = ()
     protected: tuple[int, ...] = ()
     watched: bool = False
+    timed: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from kernelwright.proof.worker.timing.timer import FLUSHES
 class TimedContender(Contender):
     """A contender whose samples are taken. All methods raise like Host.ask."""
 
+    timed = True
+
     def __init__(self, bench: Bench, text: str, path: str) -> None:
         self._most_armed = 0  # bytes for which memory was left free
         self._armed = Fire(0)  # what the sample that is armed waits for

@@ -1,10 +1,12 @@
 """The fp64 run of the baseline: what the kernel would return without rounding, where the baseline can be run so."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from kernelwright.proof.worker import tuning
 from kernelwright.proof.worker.flags import generators
 from kernelwright.proof.worker.free_memory import has_free
 from kernelwright.proof.worker.inputs import Inputs, seed_everything
@@ -43,13 +45,14 @@ def in_fp64(
         seed_everything(seed)
         before = generators()
         wide = inputs.changed(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
-        observed = observe(target, wide, seed=seed, calls=calls)
+        with tuning.compiling_fast() if on_gpu else contextlib.nullcontext():
+            observed = observe(target, wide, seed=seed, calls=calls)
         if original is not None and observed.random != before:
             torch.set_default_dtype(usual)
             with Drawn() as drawn:
                 observe(original, given or inputs, seed=seed, calls=calls)
             torch.set_default_dtype(torch.float64)
-            with DrawnAgain(drawn):
+            with DrawnAgain(drawn), tuning.compiling_fast() if on_gpu else contextlib.nullcontext():
                 observed = observe(target, wide, seed=seed, calls=calls)
     except Exception as error:  # noqa: BLE001  (any error of user code says the same)
         return f"the baseline does not run in fp64 ({type(error).__name__})"
