@@ -20,7 +20,7 @@ from pathlib import Path
 
 PLACE = "WARM_WORKERS"  # a folder: the sockets of the processes by role, and beside them what is wanted
 _SERVER = Path(__file__).parent / "warm_server.py"
-_ROLES = ("run", "judge")
+_ROLES = ("run", "judge", "compile")
 _LOOK = 0.25  # seconds between looks for what is wanted
 _TAG_ROOM = "0" * 48  # for the tag of a worker
 

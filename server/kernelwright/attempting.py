@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 
 from kernelwright.coders import Attempt, Coder, Variant, written
+from kernelwright.compiled import compiled
 from kernelwright.examining import counterexample
 from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation
@@ -195,6 +196,8 @@ class Attempts:
             cancel=cancel,
         )
         assert isinstance(answer, TrialResult | Failure)
+        if isinstance(answer, TrialResult):
+            answer = await compiled(self.observer, job, answer, report, cancel)
         return of_files(answer, job.candidate)
 
     @property

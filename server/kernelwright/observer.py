@@ -144,7 +144,7 @@ class Observer:
             return Refusal("This kernel has no workload, so its launches are not known.")
         report("Compiling")
         answer = await self.workers.run(
-            Compile(subject_of(observation), self._compute_capability()),
+            Compile(subject_of(observation), self.compute_capability),
             timeout=self.settings.verify_timeout,
             report=report,
             cancel=cancel,
@@ -173,7 +173,9 @@ class Observer:
         self._graphs[key] = self._graphs.pop(key)  # the last to be forgotten
         return self._graphs[key]
 
-    def _compute_capability(self) -> int:
+    @property
+    def compute_capability(self) -> int:
+        """Of the GPU that kernels are compiled for."""
         if self.known_device and self.known_device.compute_capability:
             return self.known_device.compute_capability
         return named_target(self.settings).compute_capability or 90

@@ -237,6 +237,8 @@ def test_a_launch_at_top_level_counts_once() -> None:
         ("def test_f(x):\n    assert torch.sum(x) == 1\n", {}),
         ("def benchmark(x):\n    return torch.sum(x)\n", {}),
         ("@triton.testing.perf_report(b)\ndef run(x):\n    return torch.sum(x)\n", {}),
+        ("@norm.register_fake\ndef shapes(x):\n    return torch.empty_like(x) * 2\n", {}),
+        ('@torch.library.register_fake("own::norm")\ndef shapes(x):\n    return torch.empty_like(x) * 2\n', {}),
         ("def get_inputs():\n    return [torch.rand(3).sum()]\n", {}),
         ("def main():\n    print(torch.ones(3).sum())\n", {}),
         ("if __name__ == '__main__':\n    torch.ones(3).sum()\n", {}),

@@ -13,6 +13,10 @@ from kernelwright.values import Access, Dot, Facts, Kernel, Language, Launch, Lo
 _SUPPORT = re.compile(
     r"(?:test_.*|.*_test|bench(?:mark)?(?:_.*)?|.*_benchmark|profile(?:_.*)?|main|demo|get_inputs|get_init_inputs)$"
 )
+_MARKS_OF_SUPPORT = re.compile(
+    r"pytest|fixture|perf_report|triton\.testing|register_fake|impl_abstract|register_sharding"
+)
+"""Of decorators."""
 
 
 class Part(NamedTuple):
@@ -113,9 +117,8 @@ def shifted(facts: Facts, line: int, in_loop: bool = False) -> Facts:
 
 @functools.lru_cache(maxsize=8192)
 def is_support(function: Function) -> bool:
-    return bool(_SUPPORT.match(function.name)) or any(
-        "pytest" in d or "perf_report" in d or "triton.testing" in d or "fixture" in d for d in function.decorators
-    )
+    """Whether it does no work of its own: a test, a benchmark, the shapes that torch.compile asks an operator for."""
+    return bool(_SUPPORT.match(function.name)) or any(map(_MARKS_OF_SUPPORT.search, function.decorators))
 
 
 def kernel_of(

@@ -45,6 +45,12 @@ CHECKS = (
         cost="a call for each wrong argument",
     ),
     CheckKind(_FORM, "runs", "the text loads and does not raise where the baseline does not"),
+    CheckKind(
+        _FORM,
+        "compiles",
+        "without a GPU, too: the Triton kernels that the workload launches compile for one",
+        cost="a compilation of each",
+    ),
     CheckKind(_FORM, "exit-status", "a program ends with the baseline's exit status"),
     CheckKind(_FORM, "parameters", "a checkpoint of the baseline loads"),
     CheckKind(_FORM, "structure", _SAME_FORM),

@@ -1,0 +1,58 @@
+"""Whether the Triton kernels of a text that the gate has passed without a GPU compile for one.
+
+Triton's interpreter takes more than its compiler: products of any shape, loops that change the type of what they carry.
+"""
+
+import asyncio
+import dataclasses
+
+from kernelwright.languages import support_of
+from kernelwright.observer import Observer, Report
+from kernelwright.proof.jobs import Compile, CompileResult, Subject, Trial, TrialResult
+from kernelwright.values import Check, Failure, FailureKind, Unchecked, Verdict, VerdictStatus
+
+_NAME = "compiles"
+
+
+async def compiled(
+    observer: Observer, job: Trial, result: TrialResult, report: Report, cancel: asyncio.Event | None
+) -> TrialResult:
+    """The result with this check: failed where the candidate does not compile and the baseline does."""
+    known, support = observer.known_device, support_of(job.language)
+    interpreted = support.id == "python" and support.is_interpreted_without_gpu(job.candidate)
+    if not result.verdict.passed or not interpreted or known is None or known.is_gpu or job.candidate == job.baseline:
+        return result
+    report("Verifying: compiles for a GPU")
+    capability = observer.compute_capability
+
+    async def outcome(text: str) -> CompileResult | Failure:
+        subject = Subject(job.path, text, job.workload, job.language)
+        limit = observer.settings.verify_timeout
+        answer = await observer.workers.run(Compile(subject, capability), timeout=limit, report=report, cancel=cancel)
+        assert isinstance(answer, CompileResult | Failure)  # the contract of Compile
+        return answer
+
+    answer, case = await outcome(job.candidate), job.workload.described
+    if isinstance(answer, CompileResult):
+        kernels = {one.kernel for one in answer.resources}
+        detail = f"{', '.join(sorted(kernels))} for compute capability {capability / 10:.1f}"
+        return _with(result, checks=(*result.verdict.checks, Check(_NAME, case, True, detail))) if kernels else result
+    if answer.kind is not FailureKind.COMPILE_FAILED:
+        return _with(result, unchecked=(*result.verdict.unchecked, Unchecked(_NAME, answer.message.rstrip("."))))
+    baseline = await outcome(job.baseline)
+    if isinstance(baseline, Failure) and baseline.kind is FailureKind.COMPILE_FAILED:
+        told = f"compiles for no GPU, as the baseline: {answer.message.rstrip('.')}"
+        return _with(result, caveats=(*result.verdict.caveats, told))
+    failed = Check(_NAME, case, False, answer.message)
+    return _with(
+        result,
+        status=VerdictStatus.FAILED,
+        checks=(*result.verdict.checks, failed),
+        reason=f"{_NAME} ({case}): {answer.message}",
+        unchecked=(),
+    )
+
+
+def _with(result: TrialResult, **changes: object) -> TrialResult:
+    verdict: Verdict = dataclasses.replace(result.verdict, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(result, verdict=verdict)

@@ -1,0 +1,80 @@
+"""What Triton's interpreter takes and no GPU does is not verified."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from kept import Lent
+from kernelwright.engine import Engine
+from kernelwright.journal import open_in_memory
+from kernelwright.proof.jobs import TrialResult
+from kernelwright.settings import Settings
+from kernelwright.values import VerdictStatus
+
+BASELINE = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def total_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + at, mask=at < n, other=0.0)
+    tl.store(out_ptr, tl.sum(total, axis=0))
+
+
+# workload: total(randn(1000))
+def total(x):
+    out = torch.empty(1, device=x.device)
+    total_kernel[(1,)](x, out, x.numel(), BLOCK=64)
+    return out
+"""
+LARGER = BASELINE.replace("BLOCK=64", "BLOCK=128")
+CHANGING = BASELINE.replace("tl.zeros([BLOCK], dtype=tl.float32)", "0")  # the type of what the loop carries
+READING = BASELINE.replace("    out = torch", "    x.sum().item()\n    out = torch")
+
+
+def verified(folder: Path, text: str, baseline: str) -> TrialResult:
+    async def body() -> object:
+        engine = Engine(folder, Settings(), Lent(), open_in_memory(folder))
+        try:
+            return await engine.trial(str(folder / "total.py"), text, "total_kernel", measure=False, baseline=baseline)
+        finally:
+            await engine.close()
+
+    answer = asyncio.run(body())
+    assert isinstance(answer, TrialResult), answer
+    return answer
+
+
+def test_what_compiles_has_the_check(tmp_path: Path) -> None:
+    verdict = verified(tmp_path, LARGER, BASELINE).verdict
+    assert verdict.passed
+    (check,) = (one for one in verdict.checks if one.name == "compiles")
+    assert (check.passed, check.detail) == (True, "total_kernel for compute capability 9.0")
+
+
+def test_what_compiles_for_no_gpu_fails(tmp_path: Path) -> None:
+    verdict = verified(tmp_path, CHANGING, BASELINE).verdict
+    assert verdict.status is VerdictStatus.FAILED
+    assert [one.name for one in verdict.failed_checks] == ["compiles"]
+    assert "compiles (total(randn(1000))): total_kernel does not compile at line 9: " in verdict.reason
+
+
+def test_a_baseline_that_does_not_compile_either_is_told(tmp_path: Path) -> None:
+    verdict = verified(tmp_path, CHANGING.replace("BLOCK=64", "BLOCK=128"), CHANGING).verdict
+    assert verdict.passed
+    assert any(one.startswith("compiles for no GPU, as the baseline: total_kernel") for one in verdict.caveats)
+
+
+@pytest.mark.parametrize(("text", "baseline", "listed"), [(READING, LARGER, True), (BASELINE, BASELINE, False)])
+def test_where_nothing_is_compiled(tmp_path: Path, text: str, baseline: str, listed: bool) -> None:
+    """A launcher that reads its data does not run without; a text that is its own baseline is not looked at."""
+    verdict = verified(tmp_path, text, baseline).verdict
+    assert verdict.passed
+    assert all(one.name != "compiles" for one in verdict.checks)
+    assert any(one.name == "compiles" and "without data" in one.why for one in verdict.unchecked) is listed
