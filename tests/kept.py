@@ -29,6 +29,9 @@ class Lent:
     def expect_trial(self) -> None:
         self._loop.call_soon_threadsafe(self._workers.expect_trial)
 
+    def expect_compile(self) -> None:
+        self._loop.call_soon_threadsafe(self._workers.expect_compile)
+
     async def run(
         self,
         job: Job,

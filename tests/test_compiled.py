@@ -1,6 +1,7 @@
 """What Triton's interpreter takes and no GPU does is not verified."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -36,13 +37,38 @@ def total(x):
 LARGER = BASELINE.replace("BLOCK=64", "BLOCK=128")
 CHANGING = BASELINE.replace("tl.zeros([BLOCK], dtype=tl.float32)", "0")  # the type of what the loop carries
 READING = BASELINE.replace("    out = torch", "    x.sum().item()\n    out = torch")
+PRODUCT = """\
+import torch
+import triton
+import triton.language as tl
 
 
-def verified(folder: Path, text: str, baseline: str) -> TrialResult:
+@triton.jit
+def product_kernel(a_ptr, b_ptr, out_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    total = tl.zeros([M, N], dtype=tl.float32)
+    for start in range(0, k, K):
+        at = start + tl.arange(0, K)
+        a = tl.load(a_ptr + m[:, None] * k + at[None, :], mask=(at < k)[None, :], other=0.0)
+        b = tl.load(b_ptr + at[:, None] * N + n[None, :], mask=(at < k)[:, None], other=0.0)
+        total += tl.dot(a, b)
+    tl.store(out_ptr + m[:, None] * N + n[None, :], total)
+
+
+# workload: product(randn(128, 256), randn(256, 64))
+def product(a, b):
+    assert a.shape[0] == 128 and b.shape[1] == 64
+    out = torch.empty(128, 64, device=a.device)
+    product_kernel[(1,)](a, b, out, a.shape[1], M=128, N=64, K=128, num_stages=1)
+    return out
+"""
+
+
+def verified(folder: Path, text: str, baseline: str, kernel: str = "total_kernel") -> TrialResult:
     async def body() -> object:
         engine = Engine(folder, Settings(), Lent(), open_in_memory(folder))
         try:
-            return await engine.trial(str(folder / "total.py"), text, "total_kernel", measure=False, baseline=baseline)
+            return await engine.trial(str(folder / "total.py"), text, kernel, measure=False, baseline=baseline)
         finally:
             await engine.close()
 
@@ -69,6 +95,13 @@ def test_a_baseline_that_does_not_compile_either_is_told(tmp_path: Path) -> None
     verdict = verified(tmp_path, CHANGING.replace("BLOCK=64", "BLOCK=128"), CHANGING).verdict
     assert verdict.passed
     assert any(one.startswith("compiles for no GPU, as the baseline: total_kernel") for one in verdict.caveats)
+
+
+def test_what_fits_into_no_multiprocessor_fails(tmp_path: Path) -> None:
+    """The compiler takes it, and the launch would not: four stages of 96 KiB."""
+    verdict = verified(tmp_path, PRODUCT.replace("num_stages=1", "num_stages=4"), PRODUCT, "product_kernel").verdict
+    assert [one.name for one in verdict.failed_checks] == ["compiles"]
+    assert re.search(r"product_kernel fits into no multiprocessor, by its shared memory: \d{6} bytes", verdict.reason)
 
 
 @pytest.mark.parametrize(("text", "baseline", "listed"), [(READING, LARGER, True), (BASELINE, BASELINE, False)])

@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 
 from kernelwright.coders import Attempt, Coder, Variant, written
-from kernelwright.compiled import compiled
+from kernelwright.compiled import compiled, is_asked
 from kernelwright.examining import counterexample
 from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation
@@ -187,6 +187,8 @@ class Attempts:
         self, job: Trial, report: Report, cancel: asyncio.Event | None, priority: Priority = Priority.REQUEST
     ) -> TrialResult | Failure:
         report("Verifying")
+        if is_asked(self.observer, job):
+            self.observer.workers.expect_compile()
         patience = _PATIENCE if job.limits.effort is Effort.PARANOID else 1.0
         answer = await self.observer.workers.run(
             job,
@@ -196,7 +198,7 @@ class Attempts:
             cancel=cancel,
         )
         assert isinstance(answer, TrialResult | Failure)
-        if isinstance(answer, TrialResult):
+        if isinstance(answer, TrialResult) and answer.verdict.passed and is_asked(self.observer, job):
             answer = await compiled(self.observer, job, answer, report, cancel)
         return of_files(answer, job.candidate)
 

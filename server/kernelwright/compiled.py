@@ -14,23 +14,29 @@ from kernelwright.values import Check, Failure, FailureKind, Unchecked, Verdict,
 _NAME = "compiles"
 
 
+def is_asked(observer: Observer, job: Trial) -> bool:
+    """Whether the candidate is a text with Triton kernels that is judged without a GPU, and not its own baseline."""
+    known, support = observer.known_device, support_of(job.language)
+    without_gpu = known is not None and not known.is_gpu
+    interpreted = support.id == "python" and support.is_interpreted_without_gpu(job.candidate)
+    return without_gpu and interpreted and job.candidate != job.baseline
+
+
 async def compiled(
     observer: Observer, job: Trial, result: TrialResult, report: Report, cancel: asyncio.Event | None
 ) -> TrialResult:
-    """The result with this check: failed where the candidate does not compile and the baseline does."""
-    known, support = observer.known_device, support_of(job.language)
-    interpreted = support.id == "python" and support.is_interpreted_without_gpu(job.candidate)
-    if not result.verdict.passed or not interpreted or known is None or known.is_gpu or job.candidate == job.baseline:
-        return result
+    """A passing result with this check: failed where the candidate does not compile and the baseline does."""
     report("Verifying: compiles for a GPU")
     capability = observer.compute_capability
 
     async def outcome(text: str) -> CompileResult | Failure:
+        """As a Failure, too, where a kernel is too large for the GPU."""
         subject = Subject(job.path, text, job.workload, job.language)
         limit = observer.settings.verify_timeout
         answer = await observer.workers.run(Compile(subject, capability), timeout=limit, report=report, cancel=cancel)
         assert isinstance(answer, CompileResult | Failure)  # the contract of Compile
-        return answer
+        unfit = isinstance(answer, CompileResult) and answer.unfit
+        return Failure(FailureKind.COMPILE_FAILED, unfit) if unfit else answer
 
     answer, case = await outcome(job.candidate), job.workload.described
     if isinstance(answer, CompileResult):

@@ -11,7 +11,7 @@ from kernelwright.languages import LanguageSupport
 from kernelwright.models.account import Account
 from kernelwright.prompting.tester import calls_in, workload_prompt
 from kernelwright.proof.client import Workers
-from kernelwright.proof.jobs import Compile, Subject, TriedLine, TriedLines, TryLines
+from kernelwright.proof.jobs import Compile, CompileResult, Subject, TriedLine, TriedLines, TryLines
 from kernelwright.source.workload.lines import entry_of
 from kernelwright.values import (
     NOTHING_SPENT,
@@ -196,11 +196,15 @@ async def _compiled(
     report("Compiling what the line launches")
     subject = Subject(job.path, job.text, call, job.language)
     answer = await workers.run(Compile(subject), timeout=_COMPILING, report=report, cancel=cancel)
-    if not isinstance(answer, Failure) or answer.kind not in (FailureKind.COMPILE_FAILED, FailureKind.TIMED_OUT):
+    if isinstance(answer, CompileResult):
+        reason = answer.unfit.rstrip(".")
+    elif isinstance(answer, Failure) and answer.kind is FailureKind.TIMED_OUT:
+        reason = f"its kernels do not compile within {_COMPILING:g} s"
+    elif isinstance(answer, Failure) and answer.kind is FailureKind.COMPILE_FAILED:
+        reason = answer.message.rstrip(".")
+    else:
         return tried  # whatever else it needs, it ran
-    late = f"its kernels do not compile within {_COMPILING:g} s"
-    reason = late if answer.kind is FailureKind.TIMED_OUT else answer.message.rstrip(".")
-    return dataclasses.replace(tried, reason=reason, launched=())
+    return dataclasses.replace(tried, reason=reason, launched=()) if reason else tried
 
 
 def _rest(job: TryLines, answer: TriedLines) -> TryLines:

@@ -76,6 +76,8 @@ async def run(
     if write and not engine.journal.persistent:
         console.ERR.print(f"[yellow]{escape(engine.journal.notice)}[/]")
     try:
+        if kernel.language is Language.TRITON:
+            engine.workers.expect_compile()  # for the card, beside the look at the device
         with console.progress(f"Optimising {kernel.name}") as report:
             observation = await _show_card(engine, request, report)
             steps = steps_of(engine, request, report)

@@ -82,6 +82,11 @@ class Workers:
         if not self._closed:
             self._judging.prepare()
 
+    def expect_compile(self) -> None:
+        """Start the process of a Compile that comes soon, beside what comes before it."""
+        if not self._closed:
+            self._compiling.prepare()
+
     async def run(
         self,
         job: Job,

@@ -58,6 +58,17 @@ class Compile:
 class CompileResult:
     resources: tuple[Resources, ...]
 
+    @property
+    def unfit(self) -> str:
+        """Which kernel is larger than a multiprocessor with each of its configurations, as a sentence; "" for none."""
+        for name in dict.fromkeys(one.kernel for one in self.resources):
+            own = [one for one in self.resources if one.kernel == name]
+            if not any(one.occupancy for one in own):
+                least = min(own, key=lambda one: one.shared_bytes)
+                takes = f"{least.shared_bytes} bytes of shared memory, {least.registers} registers in {least.num_warps} warps"
+                return f"{name} fits into no multiprocessor, by its {least.limited_by}: {takes}."
+        return ""
+
 
 @dataclass(frozen=True)
 class Limits:
