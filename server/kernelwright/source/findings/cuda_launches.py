@@ -15,7 +15,7 @@ from kernelwright.source.findings.sizes import Size
 
 AXES = "xyz"
 
-_ROUNDED = re.compile(r"\+[^/]*\)/|-1\)/.*\+1|%.*!=0|ceil|cdiv|div_?up|divide_?up|round_?up|blocks_?for", re.I)
+_ROUNDED = re.compile(r"\+[^+/]*\)/|-1\)/.*\+1|%.*!=0|ceil|cdiv|div_?up|divide_?up|round_?up|blocks_?for", re.I)
 
 
 @dataclass(frozen=True, eq=False)
