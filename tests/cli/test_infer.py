@@ -1,6 +1,7 @@
 """`infer`: lines that ran are printed, written above what they call, and told as JSON in the form of `record`."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,8 @@ def test_an_interpreter_that_is_not_there_is_one_sentence(tmp_path: Path) -> Non
 def test_a_module_is_tried_too(tmp_path: Path) -> None:
     ended = kernelwright("infer", file(tmp_path, SMALL.split("# workload")[0]))
     assert ended.exit_code == 0, ended.output
-    assert "  # workload: Score(1024, 1024)(randn(4096, 1024))\n" in ended.stdout
+    # Of two sizes the larger, unless this processor is too slow for it.
+    assert re.search(r"  # workload: Score\((1024|64), \1\)\(randn\(\d+, \1\)\)\n", ended.stdout), ended.stdout
 
 
 def test_a_kernel_that_nothing_launches_is_launched(tmp_path: Path) -> None:
