@@ -134,8 +134,12 @@ def main() -> None:
             device = next((each["final"]["device"] for each in results.values() if each.get("final")), {})
             print(row(name, found, device.get("bandwidth", 0.0)), flush=True)
             played = dict(sorted(results.items()))
-            if device:  # without one there is no number yet
-                summary.write("cuda_examples", {"schema": 1, **known, "device": device, "examples": played}, given.out)
+            whole = {"schema": 1, **known, "device": device, "examples": played}
+            if device:
+                summary.write("cuda_examples", whole, given.out)
+            else:  # without a number there is nothing to sum up yet
+                given.out.parent.mkdir(parents=True, exist_ok=True)
+                given.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
     with ThreadPoolExecutor(len(gpus)) as pool:
         list(pool.map(one, names))

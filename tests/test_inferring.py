@@ -8,10 +8,11 @@ from pathlib import Path
 from kept import Lent
 from kernelwright.engine import Engine
 from kernelwright.entries import recorded
-from kernelwright.inferring import Inferred
+from kernelwright.inferring import Inferred, _rest
 from kernelwright.journal import open_in_memory
 from kernelwright.models.replay import Replay
 from kernelwright.observer import Nothing
+from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
 from kernelwright.recording import Entry, Recorded
 from kernelwright.settings import Settings
 from kernelwright.values import Failure
@@ -175,4 +176,11 @@ def test_a_line_whose_kernels_no_gpu_compiles_is_not_offered(tmp_path: Path) -> 
     answer = asyncio.run(body())
     assert isinstance(answer, Inferred), answer
     assert any("total_kernel does not compile at line 9: AssertionError" in one for one in answer.refused), answer
-    assert all("randint" in line for line in answer.lines), answer
+    assert answer.lines == ()
+
+
+def test_the_second_round_has_what_was_not_tried() -> None:
+    job = TryLines("f.py", "", ("f(1)", "f(2)", "f(3)"), ("kernel",), launches={"kernel": ("kernel[(1,)](1)",)})
+    left = _rest(job, TriedLines((TriedLine("f(1)", "raises"), TriedLine("f(2)"))))
+    assert (left.lines, left.launches) == (("f(3)",), {"kernel": ("kernel[(1,)](1)",)})
+    assert _rest(left, TriedLines((TriedLine("kernel[(1,)](1)"),))).launches == {"kernel": ()}

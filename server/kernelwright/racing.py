@@ -14,6 +14,9 @@ from kernelwright.values import Failure, FailureKind, Timing, WorkloadSource
 MANY_VARIANTS = 8
 """From here on compiling all variants first, off the GPU, is cheaper than racing those that spill or do not compile."""
 
+_NOT_HERE = (FailureKind.WORKLOAD_FAILED, FailureKind.DEVICE_GONE, FailureKind.NO_GPU)
+"""Of a file that cannot be loaded, or a launcher that does not run, without a GPU or without data."""
+
 
 async def ranked(
     observer: Observer,
@@ -80,7 +83,7 @@ async def _compilable(
 ) -> tuple[Variant, ...] | Failure:
     """The variants that compile; those that spill registers only if no other is left.
 
-    All of them where the file cannot be loaded without a GPU: the race tells. Without a GPU there will be no race, so the
+    All of them where that cannot be asked without a GPU: the race tells. Without a GPU there will be no race, so the
     first good one ends the search.
     """
     observer.workers.expect_trial()  # to be there when the race is over
@@ -101,7 +104,7 @@ async def _compilable(
             failure = answer
             if answer.kind is FailureKind.CANCELLED:
                 return answer
-            if answer.kind is not FailureKind.COMPILE_FAILED and observation.device.is_gpu:
+            if answer.kind in _NOT_HERE and observation.device.is_gpu:
                 return variants
     return tuple(clean or spilling) or failure or Failure(FailureKind.COMPILE_FAILED, "No variant compiles.")
 

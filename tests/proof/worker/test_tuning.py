@@ -1,3 +1,5 @@
+"""Triton's own Autotuner on stand-ins for kernels: what it measures in the processes of a gate and a race."""
+
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
