@@ -104,7 +104,7 @@ async def _inferred(engine: Engine, file: Path, text: str) -> tuple[Recorded, ..
     """The lines of the entries that have none, each looked for as the command does it."""
     found = []
     for entry in entries_of(file, text):
-        if lacks_workload(entry, text):
+        if lacks_workload(entry, text, of_file(file)):
             answer = await engine.infer(str(file), text, entry.kernels[0], support=SUPPORT)
             found.append(recorded(entry, answer))
     return tuple(found)

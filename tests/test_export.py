@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelwright.export import _literal, _source, script_of
+from kernelwright.export import _literal, _source, choosing, script_of
+from kernelwright.journal import open_in_memory
 from kernelwright.source.workload import evaluate
 from kernelwright.values import (
     Action,
@@ -240,3 +241,17 @@ def test_arguments_are_written_as_python(line: str) -> None:
     assert len(args) == len(call.args)
     assert kwargs.keys() == call.kwargs.keys()
     assert names["initial"](None) is None
+
+
+def test_a_line_of_the_journal_is_in_the_script(tmp_path: Path) -> None:
+    line = "double(randn(100), out(100))"
+    before = KERNEL.split("\n\n# workload")[0] + "\n"
+    after = before.replace("x + x", "2 * x")
+    with open_in_memory(tmp_path) as journal:
+        journal.add_step("double.py", step("double_kernel", before, after), before, after)
+        assert isinstance(choosing.script(journal, "double.py", None, None), Refusal)
+        journal.keep_lines("double.py", (("double", (line,)),))
+        script = choosing.script(journal, "double.py", None, None)
+    assert isinstance(script, str), script
+    assert script.count(f"# workload: {line}") == 2
+    assert run(script, tmp_path).stdout.count("agrees with the baseline") == 3

@@ -1,14 +1,17 @@
 """What is remembered of a kernel between two looks at it."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any, cast
 
 from kernelwright.journal import open_in_memory
+from kernelwright.macro.strategy import Observation
 from kernelwright.observer import _MOST_GRAPHS, Observer, silent
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Capture
 from kernelwright.settings import DEFAULTS
-from kernelwright.values import Graph, digest
+from kernelwright.values import Graph, WorkloadSource, digest, joined
+from lsp.test_record import KERNEL
 
 TEXT = "import torch\n\n\ndef f(x):\n    return x * {number}\n\n\n# workload: f(randn(4))\n"
 
@@ -41,3 +44,33 @@ async def test_the_graphs_asked_for_last_are_kept_and_no_more(tmp_path: Path) ->
     assert workers.captured == _MOST_GRAPHS + 1
     await ask(1)
     assert workers.captured == _MOST_GRAPHS + 2
+
+
+def test_a_line_of_the_journal_is_the_workload_of_a_text_without_one(tmp_path: Path) -> None:
+    journal = open_in_memory(tmp_path)
+    observer = Observer(DEFAULTS, cast(Workers, Counting()), journal)
+    text = "import torch\n\n\ndef f(x):\n    return torch.relu(x) * 2\n"
+    journal.keep_lines("f.py", (("f", ("f(randn(4))",)),))
+    found, elsewhere = observer.observe("f.py", text, "f"), observer.observe("g.py", text, "f")
+    assert isinstance(found, Observation)
+    assert isinstance(elsewhere, Observation)
+    assert found.workload is not None
+    assert (found.workload.source, found.workload.described) == (WorkloadSource.JOURNAL, "f(randn(4))")
+    assert elsewhere.workload is None
+    journal.keep_lines("f.py", (("f", ()),))
+    assert observer.observe("f.py", text, "f") == dataclasses.replace(elsewhere, path="f.py")
+
+
+def test_of_a_joined_text_the_lines_of_both_files_count(tmp_path: Path) -> None:
+    journal = open_in_memory(tmp_path)
+    observer = Observer(DEFAULTS, cast(Workers, Counting()), journal)
+    kernel, launcher = KERNEL.split("\n\ndef double(")
+    both = joined(
+        kernel, "launch.py", f"import torch, triton\nfrom kernel import double_kernel\n\ndef double({launcher}"
+    )
+    assert both is not None
+    journal.keep_lines("ops/launch.py", (("double", ("double(randn(4))",)),))
+    found = observer.observe("ops/kernel.py", both, "double_kernel")
+    assert isinstance(found, Observation)
+    assert found.workload is not None
+    assert found.workload.described == "double(randn(4))"

@@ -242,7 +242,7 @@ class Engine:
         observation = self.observe(path, text, kernel, support=support)
         if isinstance(observation, Refusal):
             return observation
-        workload = support.workload(text, observation.kernel.entry)
+        workload = observation.support.workload(text, observation.kernel.entry)
         if isinstance(workload, Refusal):
             return workload
         against = baseline if baseline is not None else self.observer.baseline(path, kernel, text)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from kernelwright import recording
 from kernelwright.inferring import Inferred
-from kernelwright.languages import LANGUAGES, of_file
+from kernelwright.languages import LANGUAGES, LanguageSupport, of_file
 from kernelwright.recording import Entry, Recorded
 from kernelwright.source.workload.lines import by_entry
 from kernelwright.values import Failure, Language, Refusal, Workload
@@ -35,9 +35,8 @@ def launched_by(program: Path, text: str) -> list[Entry]:
     ]
 
 
-def lacks_workload(entry: Entry, text: str) -> bool:
+def lacks_workload(entry: Entry, text: str, support: LanguageSupport) -> bool:
     """Whether an entry of `text` has no workload. Not where a line is there and wrong: that is for a person to mend."""
-    support = of_file(Path(entry.file))
     called = by_entry(support.workload_lines(text))
     return entry.name not in called and not isinstance(support.workload(text, entry.name), Workload)
 

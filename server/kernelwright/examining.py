@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kernelwright import wire
 from kernelwright.indices.results import Checked, Indices
 from kernelwright.languages import LanguageSupport
+from kernelwright.languages.kept import written
 from kernelwright.proof.programs import answer
 from kernelwright.values import Kernel, Refusal
 
@@ -20,6 +21,7 @@ async def examined(support: LanguageSupport, text: str, kernels: Sequence[Kernel
 
     Cancelling ends the process.
     """
+    text = written(support, text)
     if importlib.util.find_spec("z3") is None or not support.workload_lines(text):
         return Indices()
     if support.id == _LANGUAGE:

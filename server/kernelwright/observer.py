@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from kernelwright.journal import Journal
 from kernelwright.languages import LanguageSupport, absence
+from kernelwright.languages.kept import kept_by, with_kept
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.macro.strategy import Observation
 from kernelwright.proof.client import Workers
@@ -25,6 +26,7 @@ from kernelwright.values import (
     Refusal,
     Workload,
     digest,
+    files_of,
     not_utf8,
     with_pages_of,
 )
@@ -66,6 +68,7 @@ class Observer:
             return Refusal(
                 f"Line {line + 1} is not valid UTF-8, so Python cannot load the file; save it as UTF-8.", line
             )
+        support = self.language(path, text, support)
         if kernel is None:
             kernels = support.kernels(text)
             kernel = next((k for k in kernels if k.name == kernel_name), None)
@@ -84,6 +87,11 @@ class Observer:
             support=support,
             reduced=self.settings.accept_reduced_accuracy,
         )
+
+    def language(self, path: str, text: str, support: LanguageSupport) -> LanguageSupport:
+        """The language with the workload lines that the journal keeps for the files of a text, unless it has some already."""
+        lines = () if kept_by(support) else (one for file in files_of(path, text) for one in self.journal.lines(file))
+        return support if kept_by(support) else with_kept(support, tuple(lines))
 
     def baseline(self, path: str, kernel: str, text: str) -> str | None:
         """What the journal has a kernel judged against, of the files that `text` is of; None before the first kept Step."""
@@ -127,7 +135,7 @@ class Observer:
         if isinstance(observation, Refusal):
             return observation
         if observation.workload is None:
-            missing = support.workload(text, observation.kernel.entry)
+            missing = observation.support.workload(text, observation.kernel.entry)
             return missing if isinstance(missing, Refusal) else Refusal("This kernel has no workload.")
         if observation.kernel.language is not Language.TORCH:
             return observation

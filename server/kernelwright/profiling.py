@@ -29,7 +29,7 @@ async def profile(
     observation = engine.observe(path, text, kernel, support=support)
     if isinstance(observation, Refusal):
         return observation
-    workload = support.workload(text, observation.kernel.entry)
+    workload = observation.support.workload(text, observation.kernel.entry)
     if isinstance(workload, Refusal):
         return workload
     if workload.source is WorkloadSource.PROGRAM:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.languages import LanguageSupport
+from kernelwright.languages.kept import with_kept
 from kernelwright.languages.python import SUPPORT as PYTHON
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload.find import definitions
-from kernelwright.source.workload.lines import few_of
+from kernelwright.source.workload.lines import by_entry, entry_of, few_of
 from kernelwright.source.workload.signature import Parameters, signature_of
-from kernelwright.values import Edits, Kernel, Language, TextEdit, digest
+from kernelwright.values import Edits, KeptLines, Kernel, Language, TextEdit, digest
 
 PROGRAM = "kernelwright.proof.worker.recording.program"
 """The module that runs a program of CUDA C++, whose path and arguments follow."""
@@ -194,6 +195,24 @@ def _drop(call: ast.Call, parameters: Parameters) -> int:
     while 0 < len(call.args) <= len(names) and usual(names[len(call.args) - 1], call.args[-1]):
         call.args.pop()
     return before - len(call.args) - len(call.keywords)
+
+
+def lines_for(text: str, calls: Iterable[str], support: LanguageSupport = PYTHON) -> KeptLines:
+    """Calls by entry, as the journal keeps them, but for entries that the text has lines of its own for, which win."""
+    own, found = by_entry(support.workload_lines(text)), dict[str, tuple[str, ...]]()
+    for call in dict.fromkeys(calls):
+        if (entry := entry_of(call)) and entry not in own:
+            found[entry] = (*found.get(entry, ()), call)
+    return tuple(found.items())
+
+
+def edits_of_kept(text: str, lines: KeptLines, support: LanguageSupport = PYTHON) -> Edits:
+    """What the journal keeps, written above what it calls."""
+    kernels = with_kept(support, lines).kernels(text)
+    entries = grouped(Path(), ((kernel, "") for kernel in kernels))
+    calls = dict(lines)
+    found = [Recorded(one, calls[one.name], len(calls[one.name]), ()) for one in entries if one.name in calls]
+    return edits_for(text, found, support)
 
 
 def edits_for(text: str, recorded: Sequence[Recorded], support: LanguageSupport = PYTHON) -> Edits:

@@ -95,6 +95,12 @@ class Settings:
     model_log: str = setting(
         "", "File that every question to a model and its answer are added to, to be replayed; empty: none."
     )
+    recorded_workloads: str = setting(
+        "file",
+        "Where workload lines go that were recorded or inferred: into the file, above what they call, or into the journal of "
+        "the workspace, so that no file changes. A line in the file wins over one in the journal.",
+        choices=("file", "journal"),
+    )
     code_lens: bool = setting(True, "Show one line of facts and the action above each kernel.")
     inlay_hints: bool = setting(False, "Show registers, shared memory and occupancy at each kernel's signature.")
     findings: bool = setting(True, "Show findings while you type.")

@@ -54,6 +54,14 @@ Model = Annotated[
         envvar="KERNELWRIGHT_MODEL",
     ),
 ]
+RecordedWorkloads = Annotated[
+    Literal["file", "journal"],
+    typer.Option(
+        "--recorded-workloads",
+        help="Where --write puts the lines: above what they call, or into the journal.",
+        envvar="KERNELWRIGHT_RECORDED_WORKLOADS",
+    ),
+]
 ModelLog = Annotated[str, typer.Option(metavar="FILE", help="Add questions and answers to this file, for replay.")]
 ModelUrl = Annotated[str, typer.Option(metavar="URL", help="Address of the model's server, for one of your own.")]
 
@@ -188,13 +196,15 @@ def record(
         typer.Option("--in", metavar="PATH", help="Only kernels below here; the current folder if absent."),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the lines above what they call.")] = False,
+    recorded_workloads: RecordedWorkloads = "file",
     json_out: JsonOut = None,
 ) -> None:
     """Run a command once, and write down how it calls kernels, as workload lines."""
     with told_in_words(json_out):
         from kernelwright.cli.record import record_command
 
-        sys.exit(record_command(command or [], places or [], write, json_out))
+        how = {"recorded_workloads": recorded_workloads}
+        sys.exit(record_command(command or [], places or [], write, json_out, how))
 
 
 @app.command()
@@ -203,6 +213,7 @@ def infer(
         list[Path], typer.Argument(metavar="PLACE...", help="Files, or folders, whose kernels have no workload.")
     ],
     write: Annotated[bool, typer.Option("--write", help="Write the lines above what they call.")] = False,
+    recorded_workloads: RecordedWorkloads = "file",
     json_out: JsonOut = None,
     interpreter: Interpreter = None,
     model: Model = "",
@@ -213,8 +224,28 @@ def infer(
     with told_in_words(json_out):
         from kernelwright.cli.infer import infer_places
 
-        how = {"model": model, "model_log": model_log, "model_base_url": model_url}
+        how = {
+            "recorded_workloads": recorded_workloads,
+            "model": model,
+            "model_log": model_log,
+            "model_base_url": model_url,
+        }
         sys.exit(infer_places(places, write, json_out, interpreter, how))
+
+
+@app.command(name="lines")
+def lines_(
+    file: File,
+    kernel: KernelName = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the lines above what they call.")] = False,
+    forget: Annotated[bool, typer.Option("--forget", help="Have the journal forget the lines.")] = False,
+    json_out: JsonOut = None,
+) -> None:
+    """Show the workload lines that the journal keeps for a file; with both options they move into it."""
+    with told_in_words(json_out):
+        from kernelwright.cli.kept import show_lines
+
+        sys.exit(show_lines(file, kernel, write, forget, json_out))
 
 
 @app.command()
@@ -326,12 +357,18 @@ def mcp(
     interpreter: Interpreter = None,
     effort: Effort = "standard",
     accept_reduced: AcceptReduced = False,
+    recorded_workloads: RecordedWorkloads = "file",
 ) -> None:
     """Run the server for agents on stdin and stdout: the Model Context Protocol."""
     with told_in_words():
         from kernelwright.cli.mcp import serve_agents
 
-        serve_agents(workspace, interpreter, {"effort": effort, "accept_reduced_accuracy": accept_reduced})
+        how = {
+            "effort": effort,
+            "accept_reduced_accuracy": accept_reduced,
+            "recorded_workloads": recorded_workloads,
+        }
+        serve_agents(workspace, interpreter, how)
 
 
 @bench.command("kernelbench")

@@ -4,7 +4,7 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,15 @@ from rich.markup import escape
 
 from kernelwright import files, wire, words
 from kernelwright.cli.ending import NOBODY_READS
-from kernelwright.languages import absence, of_file
+from kernelwright.journal import open_in_memory, open_journal
+from kernelwright.journal.opening import is_begun
+from kernelwright.languages import LanguageSupport, absence, of_file
+from kernelwright.languages.kept import with_kept
 from kernelwright.mistakes import BadInput, Lacking
 from kernelwright.models import Provider
 from kernelwright.models.choosing import of_settings
 from kernelwright.settings import Settings
-from kernelwright.values import Failure, FailureKind, Kernel, Refusal
+from kernelwright.values import Failure, FailureKind, KeptLines, Kernel, Refusal
 from kernelwright.values.plain import plain
 
 
@@ -48,12 +51,34 @@ ERR = _Stream(stderr=True, highlight=False, soft_wrap=True)
 _COUNTING = re.compile(r",? (?:case|variant|round) \d+ of \d+")
 
 
+def languages(paths: Iterable[Path]) -> dict[Path, LanguageSupport]:
+    """The language of each file, with the workload lines that the journal of its workspace keeps for it."""
+    by_workspace, found = dict[Path, list[Path]](), dict[Path, LanguageSupport]()
+    for file in paths:
+        by_workspace.setdefault(workspace_of(file), []).append(file)
+    for workspace, own in by_workspace.items():
+        with open_in_memory(workspace) if is_begun(workspace) else contextlib.nullcontext() as journal:
+            found |= {file: with_kept(of_file(file), journal.lines(file.resolve()) if journal else ()) for file in own}
+    return found
+
+
+def keep_lines(file: Path, lines: KeptLines) -> None:
+    """Have the journal of a file's workspace keep lines. Raises BadInput where they would end with this command."""
+    journal = open_journal(workspace_of(file))
+    if isinstance(journal, Refusal):
+        raise BadInput(journal.reason)
+    with journal:
+        journal.keep_lines(file.resolve(), lines)
+        if not journal.persistent:
+            raise BadInput(journal.notice)
+
+
 def find_kernel(file: Path, text: str, name: str | None, *, whole: bool = False) -> Kernel:
     """The kernel called `name`, or the only one that has a workload; a helper of what the workload calls is another one's.
 
     With `whole` what the workload calls is meant as a whole, so that of several kernels behind it any will do. Raises BadInput.
     """
-    support = of_file(file)
+    support = languages([file])[file]
     kernels = support.kernels(text)
     if not kernels:
         raise BadInput(f"{file} {absence(support, text, kernels)}")

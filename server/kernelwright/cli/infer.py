@@ -21,15 +21,17 @@ from kernelwright.values import Failure, FailureKind
 def infer_places(
     places: Sequence[Path], write: bool, json_out: Path | None, interpreter: str | None, how: Mapping[str, object]
 ) -> int:
-    """Print lines that ran for each entry that has no workload, or write them above what they call. Raises BadInput."""
+    """Print lines that ran for each entry that has no workload, or write them as `how` says. Raises BadInput."""
     files.check_result(json_out)
     texts, entries = lines.entries_in(places)
-    lacking = [entry for entry in entries if lacks_workload(entry, texts[Path(entry.file)])]
+    supports = console.languages(texts)
+    lacking = [one for one in entries if lacks_workload(one, texts[Path(one.file)], supports[Path(one.file)])]
+    settings = console.settings_for(interpreter, **how)
     if not entries:
         raise BadInput(
             f"There is no kernel in {', '.join(map(str, places)) or 'this folder'}; name files that have some."
         )
-    found = asyncio.run(_infer(texts, lacking, console.settings_for(interpreter, **how)))
+    found = asyncio.run(_infer(texts, lacking, settings))
     kernels = sum(len(one.entry.kernels) - len(one.unreached) for one in found if one.lines)
     have = sum(len(entry.kernels) for entry in entries if entry not in lacking)
     OUT.print(
@@ -37,7 +39,7 @@ def infer_places(
         f"{f'; {have} had one before' if have else ''}."
     )
     if write:
-        lines.write(texts, found)
+        lines.write(texts, found, settings)
     console.write_json(json_out, {"recorded": found})
     return DONE
 

@@ -13,7 +13,7 @@ from kernelwright.cli import console, lines
 from kernelwright.cli.console import OUT
 from kernelwright.cli.ending import DONE
 from kernelwright.entries import lacks_workload
-from kernelwright.languages import of_file
+from kernelwright.languages import LanguageSupport
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry
 from kernelwright.values import Refusal, Workload
@@ -26,7 +26,8 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
     if not entries:
         where = ", ".join(map(str, places)) or "this folder"
         raise BadInput(f"There is no kernel in {where}; name the files or folders that have some.")
-    lacking = [entry for entry in entries if lacks_workload(entry, texts[Path(entry.file)])]
+    supports = console.languages(texts)
+    lacking = [one for one in entries if lacks_workload(one, texts[Path(one.file)], supports[Path(one.file)])]
     others = [entry for entry in entries if entry.kind == "kernel"]
     found = {**callers.read_all(recording.source_files([Path.cwd()])), **texts} if lacking or others else {}
     graph = callers.imports(found)
@@ -34,8 +35,8 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
     rows, told = [], list[tuple[str, str]]()
     for entry in entries:
         file = os.path.relpath(entry.file)
-        support = of_file(Path(entry.file))
-        workload = _by_launcher(found, graph, entry) or support.workload(texts[Path(entry.file)], entry.name)
+        support = supports[Path(entry.file)]
+        workload = _by_launcher(found, graph, entry, support) or support.workload(texts[Path(entry.file)], entry.name)
         missing = workload.reason if isinstance(workload, Refusal) else ""
         for kernel in entry.kernels:
             if entry in lacking and missing:
@@ -43,7 +44,7 @@ def list_places(places: Sequence[Path], json_out: Path | None) -> int:
             else:
                 following = "" if missing else f"kernelwright optimize {shlex.quote(file)} --kernel {kernel}"
             rows.append({"file": entry.file, "kernel": kernel, "missing": missing, "next": following})
-            said = missing if isinstance(workload, Refusal) else workload.described
+            said = missing if isinstance(workload, Refusal) else workload.told
             if entry in others and (sites := elsewhere.sites(found, graph, Path(entry.file), [kernel])[kernel]):
                 where = words.launched_by([(site.function, os.path.relpath(site.file)) for site in sites])
                 lacks = f"Launched by {where}; no workload says with what."
@@ -62,9 +63,11 @@ def _print(told: Sequence[tuple[str, str]]) -> None:
             OUT.print(f"  {escape(following)}", highlight=False, soft_wrap=True)
 
 
-def _by_launcher(found: Mapping[Path, str], graph: callers.Graph, entry: Entry) -> Workload | None:
+def _by_launcher(
+    found: Mapping[Path, str], graph: callers.Graph, entry: Entry, support: LanguageSupport
+) -> Workload | None:
     """How the one other file that launches a kernel is called; None where that is not known."""
-    file, support = Path(entry.file), of_file(Path(entry.file))
+    file = Path(entry.file)
     if entry.kind != "kernel" or file not in found:
         return None
     for kernel in support.kernels(found[file]):

@@ -9,10 +9,12 @@ from pathlib import Path
 from rich.markup import escape
 
 from kernelwright import callers, entries, files, recording
+from kernelwright.cli import console
 from kernelwright.cli.console import OUT
 from kernelwright.languages import of_file
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry, Recorded
+from kernelwright.settings import Settings
 from kernelwright.values import apply
 
 
@@ -43,11 +45,25 @@ def show(one: Recorded, seen: str, refused: str) -> None:
         OUT.print(f"  {refused}: {reason}.", markup=False, highlight=False)
 
 
-def write(texts: Mapping[Path, str], found: Sequence[Recorded]) -> None:
-    """Write the lines above what they call."""
+def write(texts: Mapping[Path, str], found: Sequence[Recorded], settings: Settings) -> None:
+    """Write the lines above what they call, or into the journal, as the settings say. Raises BadInput."""
+    if settings.recorded_workloads == "journal":
+        _keep(texts, found)
+        return
     for file in dict.fromkeys(one.entry.file for one in found):
         text = texts[Path(file)]
         edits = recording.edits_for(text, [one for one in found if one.entry.file == file], of_file(Path(file)))
         if edits.edits:
             files.replace(Path(file), text, apply(edits, text))
             OUT.print(f"Wrote the workload lines to {escape(os.path.relpath(file))}.")
+
+
+def _keep(texts: Mapping[Path, str], found: Sequence[Recorded]) -> None:
+    for file in dict.fromkeys(Path(one.entry.file) for one in found if one.lines):
+        calls = [line for one in found if Path(one.entry.file) == file for line in one.lines]
+        kept, shown = recording.lines_for(texts[file], calls, of_file(file)), escape(os.path.relpath(file))
+        if not kept:
+            OUT.print(f"{shown} has workload lines of its own for these entries, which count.")
+            continue
+        console.keep_lines(file, kept)
+        OUT.print(f"The journal keeps the workload lines of {', '.join(entry for entry, _ in kept)} in {shown}.")

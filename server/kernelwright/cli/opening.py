@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright import files, joining
-from kernelwright.cli.console import find_kernel, workspace_of
-from kernelwright.languages import of_file
+from kernelwright.cli.console import find_kernel, languages, workspace_of
 from kernelwright.mistakes import BadInput
 from kernelwright.values import Kernel, Refusal, with_texts
 
@@ -37,7 +36,7 @@ def opened(file: Path, name: str | None, *, whole: bool = False) -> Opened:
 
     It can be named in the launching file, too. Raises BadInput.
     """
-    text, own, support = files.read(file), file.resolve(), of_file(file)
+    text, own, support = files.read(file), file.resolve(), languages([file])[file]
     try:
         kernel = find_kernel(file, text, name, whole=whole)
         found = (

@@ -22,8 +22,10 @@ _COMMANDS = {"pytest": ("-m", "pytest"), "python": (), "python3": ()}  # with wh
 _MOST_FILES, _MOST_CALLERS, _MOST_NAMED = 20, 2, 8  # files whose callers are looked for, of each, and of all
 
 
-def record_command(command: Sequence[str], places: Sequence[Path], write: bool, json_out: Path | None) -> int:
-    """Run `command` once; print the lines of each entry that it called, or write them above those. Raises BadInput."""
+def record_command(
+    command: Sequence[str], places: Sequence[Path], write: bool, json_out: Path | None, how: Mapping[str, object]
+) -> int:
+    """Run `command` once; print the lines of each entry that it called, or write them as `how` says. Raises BadInput."""
     files.check_result(json_out)
     program = Path(command[0]).resolve() if command and command[0].endswith(".cu") else None
     texts, entries = _in_program(program) if program is not None else lines.entries_in(places)
@@ -58,7 +60,7 @@ def record_command(command: Sequence[str], places: Sequence[Path], write: bool, 
     kernels = sum(len(one.entry.kernels) for one in found if one.lines)
     OUT.print(f"{ended}{kernels} of {sum(len(e.kernels) for e in entries)} kernels have a recorded workload.")
     if write:
-        lines.write(texts, found)
+        lines.write(texts, found, console.settings_for(None, **how))
     console.write_json(json_out, {"status": status, "without_gpu": watch.without_gpu, "recorded": found})
     return DONE
 

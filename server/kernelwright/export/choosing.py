@@ -7,6 +7,7 @@ from kernelwright.export.cuda import program_of
 from kernelwright.journal import Journal
 from kernelwright.languages import of_file
 from kernelwright.languages.cuda import SUPPORT as CUDA
+from kernelwright.languages.kept import with_kept, written
 from kernelwright.values import Language, Outcome, Refusal, is_joined
 
 
@@ -22,9 +23,11 @@ def script(journal: Journal, path: str, step_id: str | None, kernel: str | None)
     candidate = journal.text(step.after_hash)
     if is_joined(candidate or ""):
         return Refusal(f"Step {step.id} was made on two files, and only a step on one can be written as a script.")
-    found = of_file(Path(path)).kernels(candidate or "")
+    support = with_kept(of_file(Path(path)), journal.lines(path))
+    baseline, candidate = (text and written(support, text) for text in (journal.text(against), candidate))
+    found = support.kernels(candidate or "")
     if any(one.name == step.kernel and one.language is Language.CUDA for one in found):
-        if of_file(Path(path)).id != CUDA.id:
+        if support.id != CUDA.id:
             return Refusal(f"{step.kernel} is CUDA C++ in a string of Python, which cannot be written as a script.")
-        return program_of(step, journal.text(against), candidate)
-    return script_of(step, journal.text(against), candidate)
+        return program_of(step, baseline, candidate)
+    return script_of(step, baseline, candidate)

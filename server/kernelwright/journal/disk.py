@@ -285,6 +285,11 @@ def _take_over(connection: sqlite3.Connection, copy: Path) -> None:
                 "ON CONFLICT DO UPDATE SET text_hash = excluded.text_hash, set_at = excluded.set_at "
                 "WHERE excluded.set_at > set_at"
             )
+            connection.execute(
+                "INSERT INTO lines SELECT path, entry, value, set_at FROM copy.lines WHERE true "
+                "ON CONFLICT DO UPDATE SET value = excluded.value, set_at = excluded.set_at "
+                "WHERE excluded.set_at > set_at"
+            )
             columns = "id, path, kernel, before_hash, after_hash, strategy, outcome, created, value"
             connection.execute(
                 f"INSERT INTO steps ({columns}) SELECT {columns} FROM copy.steps AS found "

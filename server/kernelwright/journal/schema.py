@@ -33,6 +33,12 @@ MIGRATIONS: tuple[Migration, ...] = (
                tokens_out INTEGER NOT NULL, dollars REAL NOT NULL, seconds REAL NOT NULL, PRIMARY KEY (day, model)
            ) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE lines (
+               path TEXT NOT NULL, entry TEXT NOT NULL, value TEXT NOT NULL, set_at TEXT NOT NULL,
+               PRIMARY KEY (path, entry)
+           ) WITHOUT ROWID""",
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from kernelwright.journal.keeper import Keeper
 from kernelwright.journal.recipes import recipe_of
 from kernelwright.journal.texts import NOT_A_TEXT, from_json, pack, to_json, unpack
 from kernelwright.journal.words import damaged_text, unreadable_step
-from kernelwright.values import NOTHING_SPENT, Graph, Outcome, Recipe, Step, Usage, digest
+from kernelwright.values import NOTHING_SPENT, Graph, KeptLines, Outcome, Recipe, Step, Usage, digest
 
 _SPENT = ("calls", "tokens_in", "tokens_out", "dollars", "seconds")
 
@@ -122,7 +122,7 @@ class Journal:
     def rename(self, old: str | Path, new: str | Path) -> None:
         """What was kept for a file, or for those in a folder, is its under the new path.
 
-        A file that is overwritten has no baselines any more, and its kept Steps stay in the history as reverted.
+        A file that is overwritten has no baselines and no lines any more, and its kept Steps stay in the history as reverted.
         """
         before, after = self.relative(old), self.relative(new)
         if before == after:
@@ -130,14 +130,15 @@ class Journal:
         values = (after, len(before) + 1, before, before + "/", before + "0")  # "0" follows "/"
 
         def write(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM baselines WHERE path = ?", (after,))
+            for table in ("baselines", "lines"):
+                connection.execute(f"DELETE FROM {table} WHERE path = ?", (after,))
             kept = "SELECT value FROM steps WHERE path = ? AND outcome = ?"
             for (value,) in connection.execute(kept, (after, Outcome.KEPT.value)).fetchall():
                 if (step := self._step(value)) is not None:
                     _set_reverted(connection, step)
-            for table in ("baselines", "steps"):
+            for table in ("baselines", "steps", "lines"):
                 connection.execute(
-                    f"UPDATE {table} SET path = ? || substr(path, ?) WHERE path = ? OR (path > ? AND path < ?)",
+                    f"UPDATE OR REPLACE {table} SET path = ? || substr(path, ?) WHERE path = ? OR (path > ? AND path < ?)",
                     values,
                 )
 
@@ -146,6 +147,21 @@ class Journal:
     def recipe(self, path: str | Path, kernel: str) -> Recipe:
         """The kept Steps that can be replayed on another text."""
         return recipe_of(kernel, self.steps(path, kernel))
+
+    # Workload lines that are not in the files
+
+    def keep_lines(self, path: str | Path, lines: KeptLines) -> None:
+        """Keep the calls of entries in the place of those that were kept of them; none of an entry: forget them."""
+        rows = [(self.relative(path), entry, to_json(calls), _now()) for entry, calls in lines]
+        self._keeper.write(
+            lambda connection: connection.executemany("INSERT OR REPLACE INTO lines VALUES (?, ?, ?, ?)", rows)
+        )
+
+    def lines(self, path: str | Path) -> KeptLines:
+        """The calls that are kept for a file, by entry; what this version cannot read is left out."""
+        query = "SELECT entry, value FROM lines WHERE path = ? ORDER BY entry"
+        found = ((entry, _calls(value)) for entry, value in self._keeper.rows(query, (self.relative(path),)))
+        return tuple((entry, calls) for entry, calls in found if calls)
 
     # What asking language models took
 
@@ -248,6 +264,14 @@ def _keep(connection: sqlite3.Connection, text: str) -> str:
     hash = digest(text)
     connection.execute("INSERT OR IGNORE INTO texts (hash, body) VALUES (?, ?)", (hash, pack(text)))
     return hash
+
+
+def _calls(value: str) -> tuple[str, ...]:
+    try:
+        calls: tuple[str, ...] = from_json(tuple[str, ...], value)
+    except ValueError:
+        return ()
+    return calls
 
 
 def _set_reverted(connection: sqlite3.Connection, step: Step) -> None:

@@ -24,7 +24,7 @@ class Documents:
     def open(self, item: lsp.TextDocumentItem, encoding: lsp.PositionEncodingKind | str) -> Snapshot:
         path = to_fs_path(item.uri) or item.uri
         crlf = "\r\n" in item.text
-        return self._put(Snapshot(item.uri, path, item.language_id, item.version, _lf(item.text), encoding, crlf))
+        return self.put(Snapshot(item.uri, path, item.language_id, item.version, _lf(item.text), encoding, crlf))
 
     def change(
         self, uri: str, version: int, changes: Sequence[lsp.TextDocumentContentChangeEvent]
@@ -36,9 +36,10 @@ class Documents:
         lines = before.lines
         for change in changes:
             lines = _changed(lines, change, before.encoding)
-        after = Snapshot(uri, before.path, before.language_id, version, lines.text, before.encoding, before.crlf)
+        about = (before.path, before.language_id, version, lines.text, before.encoding, before.crlf, before.kept)
+        after = Snapshot(uri, *about)
         after.__dict__["lines"] = lines
-        return before, self._put(after)
+        return before, self.put(after)
 
     def close(self, uri: str) -> None:
         self._open.pop(uri, None)
@@ -58,7 +59,8 @@ class Documents:
             await self._changed.wait()
         return snapshot
 
-    def _put(self, snapshot: Snapshot) -> Snapshot:
+    def put(self, snapshot: Snapshot) -> Snapshot:
+        """Take a snapshot as what its document is now."""
         self._open[snapshot.uri] = snapshot
         self._wake()
         return snapshot

@@ -227,7 +227,9 @@ def _made(
     found = joining.with_one(Path(snapshot.path).resolve(), snapshot.text, kernel, texts, snapshot.support)
     if not isinstance(found, joining.Joined):
         return found
-    return dataclasses.replace(snapshot, text=found.text, parts=(snapshot, others[found.files[1]])), found.kernel
+    other = others[found.files[1]]
+    kept = (*snapshot.kept, *other.kept)
+    return dataclasses.replace(snapshot, text=found.text, kept=kept, parts=(snapshot, other)), found.kernel
 
 
 def _looking(

@@ -9,7 +9,7 @@ from pathlib import Path
 from kernelwright import callers, recording
 from kernelwright.entries import launched_by
 from kernelwright.languages import of_file
-from kernelwright.lsp import applying
+from kernelwright.lsp import applying, kept
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.recording import Entry, Recorded
@@ -104,7 +104,13 @@ def _plan_of(root: Path, script: Path) -> Plan | Refusal:
 
 
 async def write(session: Session, plan: Plan, found: Sequence[Recorded]) -> Refusal | None:
-    """Put the lines above what they call, in all files at once; why not, where the editor or the files stand against it."""
+    """Put the lines above what they call, in all files at once, or into the journal, as the settings say; why not, where the
+    editor or the files stand against it.
+    """
+    if session.settings.recorded_workloads == "journal" and any(one.lines for one in found):
+        return kept.keep(
+            session, [(session.document(file, text), _calls(found, file)) for file, text in plan.texts.items()]
+        )
     changed = []
     for file, text in plan.texts.items():
         edits = recording.edits_for(text, [one for one in found if one.entry.file == str(file)], of_file(file))
@@ -113,6 +119,10 @@ async def write(session: Session, plan: Plan, found: Sequence[Recorded]) -> Refu
     if not changed:
         return Refusal("The files have these workload lines already.") if any(one.lines for one in found) else None
     return await applying.apply_to_all(session, changed, "Kernelwright: recorded workloads")
+
+
+def _calls(found: Sequence[Recorded], file: Path) -> list[str]:
+    return [line for one in found if one.entry.file == str(file) for line in one.lines]
 
 
 def _differs(snapshot: Snapshot) -> bool:

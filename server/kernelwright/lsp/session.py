@@ -19,7 +19,7 @@ from kernelwright.lsp.documents import Documents
 from kernelwright.lsp.results import Result
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.settings import DEFAULTS, Settings
-from kernelwright.values import Kernel, Measurement, Outcome, Refusal, Resources
+from kernelwright.values import KeptLines, Kernel, Measurement, Outcome, Refusal, Resources
 
 if TYPE_CHECKING:
     from kernelwright.engine import Engine
@@ -72,6 +72,7 @@ class Session:
         self.launched: dict[str, launched.Looked[launched.Sites]] = {}
         self.launching: dict[str, launched.Looked[launched.Launched]] = {}
         self.joined: dict[tuple[str, str], tuple[tuple[Snapshot, ...], Joined]] = {}  # by uri and kernel, and what of
+        self.kept: dict[str, KeptLines] = {}  # of the journal, by path: a key that is typed asks no database
         self.parts: dict[str, list[str]] = {}  # of answers that the editor's models are writing, by request
         self.writing = asyncio.Lock()  # held by a tool from reading a file to writing it
         self._provider: Provider | None = None
@@ -150,7 +151,16 @@ class Session:
         held = file.read_bytes()
         text = text if text is not None else held.decode("utf-8", "replace").replace("\r\n", "\n")
         uri, crlf = from_fs_path(str(file)) or "", b"\r\n" in held
-        return Snapshot(uri, str(file), "python", None, text, self.client.encoding, crlf)
+        return Snapshot(uri, str(file), "python", None, text, self.client.encoding, crlf, self.kept_lines(str(file)))
+
+    def kept_lines(self, path: str) -> KeptLines:
+        """The workload lines that the journal keeps for a file, as they were when `kept` was last emptied."""
+        from kernelwright.journal.opening import is_begun
+
+        root = self.root_of(path)
+        if path not in self.kept and (root in self._engines or is_begun(root)):
+            self.kept[path] = self.engine(path).journal.lines(path)
+        return self.kept.get(path, ())
 
     # Engines: one for each workspace folder, made when a kernel there is first looked at
 

@@ -10,6 +10,7 @@ from lsprotocol.types import Position, PositionEncodingKind, Range
 from kernelwright.lsp import positions
 from kernelwright.values import (
     Edits,
+    KeptLines,
     Kernel,
     Refusal,
     Workload,
@@ -35,6 +36,7 @@ class Snapshot:
     text: str
     encoding: PositionEncodingKind | str
     crlf: bool = False  # what the editor's lines end in; `text` itself has LF
+    kept: KeptLines = ()  # workload lines that the journal keeps for the file
     parts: tuple["Snapshot", ...] = ()  # the documents of the text's pages where it is joined; this is the first one's
 
     @cached_property
@@ -49,7 +51,11 @@ class Snapshot:
     def support(self) -> "LanguageSupport":
         from kernelwright.languages import support_of
 
-        return support_of(self.language_id)
+        if not self.kept:
+            return support_of(self.language_id)
+        from kernelwright.languages.kept import with_kept
+
+        return with_kept(support_of(self.language_id), self.kept)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -2,7 +2,7 @@
 
 from lsprotocol import types as lsp
 
-from kernelwright.lsp import diagnostics, launched, restoring
+from kernelwright.lsp import diagnostics, kept, launched, restoring
 from kernelwright.lsp.background import Background
 from kernelwright.lsp.session import Session, is_in
 
@@ -14,6 +14,8 @@ class Sync:
 
     def opened(self, params: lsp.DidOpenTextDocumentParams) -> None:
         snapshot = self._session.documents.open(params.text_document, self._session.client.encoding)
+        kept.reread(self._session)
+        snapshot = self._session.documents.get(snapshot.uri) or snapshot
         restoring.restore(self._session, snapshot)
         diagnostics.publish(self._session, snapshot.uri)
         self._background.opened(snapshot.uri)
@@ -25,6 +27,7 @@ class Sync:
 
     def saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
         launched.outdate(self._session)
+        kept.reread(self._session)
         self._background.saved(params.text_document.uri)
 
     def closed(self, params: lsp.DidCloseTextDocumentParams) -> None:
@@ -35,6 +38,7 @@ class Sync:
         for file in params.files:
             self._session.renamed(file.old_uri, file.new_uri)
             self._gone(file.old_uri)
+        kept.reread(self._session)
         for snapshot in self._session.documents:
             if any(is_in(snapshot.uri, file.new_uri) for file in params.files):
                 restoring.restore(self._session, snapshot)

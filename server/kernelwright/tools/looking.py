@@ -168,7 +168,7 @@ def _workloads_elsewhere(workspace: Workspace, opened: Opened, kernels: Sequence
 def _kernel(opened: Opened, kernel: Kernel, elsewhere: Workload | None) -> KernelRow:
     workload = elsewhere or opened.support.workload(opened.text, kernel.entry)
     missing = f"{workload.reason} {_HOW_TO_GET_ONE}" if isinstance(workload, Refusal) else ""
-    described = None if isinstance(workload, Refusal) else workload.described
+    described = None if isinstance(workload, Refusal) else workload.told
     return KernelRow(kernel.name, kernel.language.value, kernel.start_line + 1, kernel.end_line, described, missing)
 
 

@@ -14,4 +14,7 @@ Blocks = Annotated[
     "either this or `text`.",
 ]
 StepId = Annotated[str | None, "A step's id; without it, the last kept one."]
-Write = Annotated[bool, "Whether to write the lines to the files; otherwise they are only told."]
+Write = Annotated[
+    bool,
+    "Whether to write the lines to the files, or the journal where the settings say so; otherwise they are only told.",
+]

@@ -205,7 +205,7 @@ class EntryRow:
 
 @dataclass(frozen=True)
 class Lines:
-    """`written`: the files that hold the lines now."""
+    """`written`: the files that have the lines now, in them or in the journal, as the settings say."""
 
     entries: tuple[EntryRow, ...]
     written: tuple[str, ...]

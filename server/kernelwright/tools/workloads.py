@@ -61,7 +61,7 @@ async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Tol
             opened = workspace.open(file)
             entries = entries_of(opened.path, opened.text)
             found = []
-            for entry in (entry for entry in entries if lacks_workload(entry, opened.text)):
+            for entry in (entry for entry in entries if lacks_workload(entry, opened.text, opened.support)):
                 answer = await workspace.engine.infer(
                     entry.file, opened.text, entry.kernels[0], support=opened.support, report=report, cancel=cancel
                 )
@@ -111,14 +111,22 @@ def _arguments(workspace: Workspace, command: Sequence[str]) -> Sequence[str]:
 
 
 def _write(workspace: Workspace, texts: Mapping[Path, str], found: Sequence[Recorded]) -> list[str]:
-    """Write the lines above what they call and has no workload; the files that have changed. Raises BadInput.
+    """Write the lines above what they call and has no workload, or into the journal; the files they are of. Raises BadInput.
 
     A workload that is there stays: the kernel is judged on it.
     """
     written = []
-    lacking = [one for one in found if lacks_workload(one.entry, texts[Path(one.entry.file)])]
+    places = ((one, Path(one.entry.file)) for one in found)
+    lacking = [
+        one for one, file in places if lacks_workload(one.entry, texts[file], workspace.language(file, texts[file]))
+    ]
     for file in dict.fromkeys(Path(one.entry.file) for one in lacking):
         own = [one for one in lacking if one.entry.file == str(file)]
+        if workspace.engine.settings.recorded_workloads == "journal":
+            calls = (line for one in own for line in one.lines)
+            workspace.engine.journal.keep_lines(file, recording.lines_for(texts[file], calls, of_file(file)))
+            written.append(workspace.name(file))
+            continue
         edits = recording.edits_for(texts[file], own, of_file(file))
         if edits.edits:
             opened = Opened((workspace.inside(str(file)),), texts[file], of_file(file))
@@ -134,7 +142,8 @@ def _told(workspace: Workspace, found: Sequence[Recorded], said: str, written: S
     )
     lines = [f"{of_file(Path(row.file)).workload_sign}{line}" for row in rows for line in row.lines]
     lines += [f"{row.entry}: {reason}." for row in rows for reason in row.refused]
-    wrote = f"Wrote {', '.join(written)}." if written else ""
+    kept = workspace.engine.settings.recorded_workloads == "journal"
+    wrote = f"{'The journal keeps the lines of' if kept else 'Wrote'} {', '.join(written)}." if written else ""
     return told("\n".join(filter(None, (said, *lines, wrote))), Lines(rows, tuple(written)))
 
 

@@ -72,7 +72,11 @@ class Workspace:
         path = self.inside(named)
         text = files.read(path)
         self._check_saved(path, text)
-        return Opened((path,), text, of_file(path))
+        return Opened((path,), text, self.language(path, text))
+
+    def language(self, path: Path, text: str) -> LanguageSupport:
+        """The language of a file, with the workload lines that the journal keeps for the files of its text."""
+        return self.engine.observer.language(str(path), text, of_file(path))
 
     def open_kernel(self, named: str, kernel: str) -> Opened:
         """Read a kernel's file, and the file that launches it where one other does. Raises BadInput.
@@ -99,7 +103,7 @@ class Workspace:
         texts = [files.read(path) for path in paths]
         for path, text in zip(paths, texts, strict=True):
             self._check_saved(path, text)
-        return Opened(tuple(paths), with_texts(known, texts), of_file(paths[0]))
+        return Opened(tuple(paths), with_texts(known, texts), self.language(paths[0], known))
 
     def write(self, opened: Opened, text: str) -> str:
         """Put `text` in the place of what was read: all of its files or none; the names of those that it changes.

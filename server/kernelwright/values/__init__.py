@@ -48,7 +48,7 @@ from kernelwright.values.text import (
     line_starts,
     not_utf8,
 )
-from kernelwright.values.workload import Call, Case, DType, TensorSpec, Workload, WorkloadSource
+from kernelwright.values.workload import Call, Case, DType, KeptLines, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
     "CHECKS",
@@ -77,6 +77,7 @@ __all__ = [
     "Failure",
     "FailureKind",
     "Graph",
+    "KeptLines",
     "Kernel",
     "KernelShare",
     "Language",

@@ -7,6 +7,7 @@ from enum import StrEnum
 class WorkloadSource(StrEnum):
     KERNELBENCH = "get_inputs"
     LINES = "workload lines"
+    JOURNAL = "lines in the journal"
     PROGRAM = "what main prints"
 
 
@@ -17,6 +18,10 @@ class Case:
     line: int
     column: int
     text: str
+
+
+KeptLines = tuple[tuple[str, tuple[str, ...]], ...]
+"""Entries, each with the calls that the journal keeps of it, the performance case first."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,11 @@ class Workload:
     def described(self) -> str:
         """For a person: what is called for timing."""
         return self.cases[0].text if self.cases else f"{self.entry}(*get_init_inputs())(*get_inputs())"
+
+    @property
+    def told(self) -> str:
+        """As `described`, and that the line stands in the journal where it does."""
+        return f"{self.described} ({self.source})" if self.source is WorkloadSource.JOURNAL else self.described
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ export const KERNEL_COMMANDS: readonly KernelCommand[] = [
   { id: "kernelwright.measure", title: "Measure {}", runsCode: true },
   { id: "kernelwright.replay", title: "Replay the steps of {}", runsCode: true },
   { id: "kernelwright.infer", title: "Write a workload line for {}", runsCode: true },
+  { id: "kernelwright.forgetLines", title: "Forget the journal's workload lines for {}", runsCode: false },
   { id: "kernelwright.revert", title: "Revert {}", runsCode: false },
   { id: "kernelwright.resetBaseline", title: "Reset the baseline of {}", runsCode: false },
 ];

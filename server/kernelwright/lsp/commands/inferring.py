@@ -2,7 +2,7 @@
 
 from lsprotocol.types import ExecuteCommandParams
 
-from kernelwright.lsp import applying, jobs, workload_fix
+from kernelwright.lsp import applying, jobs, kept, workload_fix
 from kernelwright.lsp.commands.answers import declined, offered_again, sentence
 from kernelwright.lsp.commands.arguments import meant
 from kernelwright.lsp.session import Session
@@ -11,7 +11,7 @@ from kernelwright.wire import Json, encode_object
 
 
 async def infer(session: Session, params: ExecuteCommandParams) -> Json:
-    """An Inferred: the workload lines that ran, which the file has now; a Refusal where none of the guesses ran."""
+    """An Inferred: the workload lines that ran, which the file, or the journal, has now; a Refusal where no guess ran."""
     from kernelwright.inferring import Inferred
 
     asked_of = meant(session, params)
@@ -42,6 +42,10 @@ async def infer(session: Session, params: ExecuteCommandParams) -> Json:
         return declined(session, answer)
     if not answer.lines:
         return declined(session, Refusal(told(answer)))
-    edits = workload_fix.above(snapshot, kernel, answer.lines)
-    refused = await applying.apply(session, snapshot.uri, edits, f"Kernelwright: {told(answer)}")
+    if session.settings.recorded_workloads == "journal":
+        calls = [line.removeprefix(snapshot.support.workload_sign) for line in answer.lines]
+        refused = kept.keep(session, [(snapshot, calls)])
+    else:
+        edits = workload_fix.above(snapshot, kernel, answer.lines)
+        refused = await applying.apply(session, snapshot.uri, edits, f"Kernelwright: {told(answer)}")
     return declined(session, refused) if refused is not None else encode_object(answer)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol.types import ExecuteCommandParams
 from pygls.uris import from_fs_path, to_fs_path
 
-from kernelwright.lsp import diagnostics, jobs
+from kernelwright.lsp import diagnostics, jobs, kept
 from kernelwright.lsp.restoring import restore
 from kernelwright.lsp.session import Session
 from kernelwright.mistakes import BadInput
@@ -43,6 +43,8 @@ async def tool(session: Session, params: ExecuteCommandParams) -> Json:
     )
     if isinstance(answer, Refusal):
         return encode(answer)
+    if row.writes:
+        kept.reread(session)
     if row.writes and uri:
         session.spawn(_shown(session, uri, workspace.root / file))
     return encode_object(answer)

@@ -63,7 +63,7 @@ def make_target(
         return made.to(device) if isinstance(made, torch.nn.Module) and device != "cpu" else made
     except (Exception, SystemExit) as error:
         failure = failure_of(error, f"Constructing {workload.entry} raised", FailureKind.WORKLOAD_FAILED)
-        if workload.source is WorkloadSource.LINES and not _takes(entry, given):
+        if workload.source in (WorkloadSource.LINES, WorkloadSource.JOURNAL) and not _takes(entry, given):
             message = f"{failure.message.rstrip('.')}. {_to_write(module, workload.entry)}"
             failure = dataclasses.replace(failure, message=message)
         raise JobFailed(failure) from error

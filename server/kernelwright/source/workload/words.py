@@ -154,6 +154,11 @@ on a test, it writes the lines of all kernels that the test comes to. Stopping t
 then, also with Ctrl+C in a terminal. A program of CUDA C++ is run, too: `kernelwright record --write -- norm.cu 1024` calls its
 `main` with these arguments in the emulator, on any machine, and writes the launches that it makes.
 
+With the setting `recordedWorkloads` (`--recorded-workloads`) on `journal`, lines that were recorded or inferred go into the
+journal of the workspace, and no file changes. They count as lines of the file do; one in the file wins.
+`kernelwright lines FILE` shows them, with `--write` puts them into the file, with `--forget` drops them; in an editor, two
+quick fixes at the name of the kernel do.
+
 Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what its launcher says of its parameters, its
 docstring included: ranks, equal sizes, dtypes, what the kernel uses as an index, what it writes. It calls them, on the
 GPU or in Triton's interpreter, and keeps those that run on two draws of their data and launch the kernel, where it

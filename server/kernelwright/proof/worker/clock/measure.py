@@ -117,7 +117,7 @@ def _timed(
 def conditions(bench: Bench, inputs: Inputs) -> dict[str, str]:
     """The facts to show beside the number."""
     dtypes = sorted({str(t.dtype).removeprefix("torch.") for t in inputs.tensors()})
-    named = {"workload": bench.trial.workload.described, "dtype": ", ".join(dtypes), "gradients": "off"}
+    named = {"workload": bench.trial.workload.told, "dtype": ", ".join(dtypes), "gradients": "off"}
     if bench.device == "cuda":
         return {
             **named,

@@ -13,7 +13,7 @@ from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.accuracy import accuracy_of, reduced
 from kernelwright.proof.worker.gate.line_sizes import elements
 from kernelwright.proof.worker.subject import case_call
-from kernelwright.values import Check, Verdict, VerdictStatus, digest, unchecked
+from kernelwright.values import Check, Verdict, VerdictStatus, WorkloadSource, digest, unchecked
 
 
 def verdict_of(bench: Bench, *, failed: Check | None = None, undecidable: str = "") -> Verdict:
@@ -76,9 +76,11 @@ def how(bench: Bench, *, passed: bool) -> str:
         place = f"on {torch.cuda.get_device_name()}"
     else:
         place = "on the CPU"
+    source = bench.trial.workload.source
+    kept = "with a workload from the journal" if source is WorkloadSource.JOURNAL else ""
     weak = told(common(judged.trivial for judged in bench.evidence.judged)) if passed else ""
     weak = f"weak for this kernel: {weak}" if weak else ""
-    return ", ".join(note for note in dict.fromkeys((place, *bench.evidence.notes, weak)) if note)
+    return ", ".join(note for note in dict.fromkeys((place, kept, *bench.evidence.notes, weak)) if note)
 
 
 def summaries(judged: Sequence[Judged]) -> list[Check]:
