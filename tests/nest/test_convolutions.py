@@ -1,10 +1,13 @@
 """Convolutions of all kinds as kernels, compared with eager mode in Triton's interpreter, and which of them are refused."""
 
+from pathlib import Path
+
 import pytest
 
+from interpreted import interpreted
 from kernelwright.macro.strategies import registry
 from macro.torch_modules import GPU, module, refusal, rewritten
-from nest.folding import differences
+from micro.rewrite.test_fused_numerics import problems
 
 CONVOLUTION = registry()["torch.fuse-convolution"]
 IMAGE, DEEP, LINE = "torch.randn(2, 6, 11, 9)", "torch.randn(2, 8, 11, 9)", "torch.randn(2, 8, 37)"
@@ -73,16 +76,43 @@ CASES = {
 
 def test_every_kind_agrees_with_eager_mode() -> None:
     # The precision of the first variant is one that Triton's interpreter knows.
-    assert differences({name: (text, rewritten(CONVOLUTION, text)[:1]) for name, text in CASES.items()}) == {}
+    wide = [name for name, text in CASES.items() if "relu" not in text and "other" not in text]
+    pairs = [[name, text, rewritten(CONVOLUTION, text)[0], name in wide] for name, text in CASES.items()]
+    assert problems(pairs) == {}
 
 
-def test_tiles_that_round_to_tf32_are_for_gpus_where_eager_mode_does_too() -> None:
+def test_products_of_rounded_operands_are_for_gpus_where_eager_mode_rounds_too() -> None:
     def precisions(texts: list[str]) -> list[str]:
-        return [text.split('input_precision="')[1].split('"')[0] for text in texts]
+        turned = {"rounded_channels_last(": "fp16", "fp16_parts_channels_last(": "fp16x3"}
+        plain = [text.split('input_precision="')[1].split('"')[0] for text in texts]
+        return [
+            next((way for f, way in turned.items() if f in text), own) for text, own in zip(texts, plain, strict=True)
+        ]
 
-    exact = ["tf32x3", "tf32x3", "bf16x6"]
-    assert precisions(rewritten(CONVOLUTION, CASES["plain"])) == exact
-    assert precisions(rewritten(CONVOLUTION, CASES["plain"], GPU)) == ["tf32", "tf32", "tf32", *exact]
+    exact = ["fp16x3", "fp16x3", "tf32x3", "tf32x3", "bf16x6"]
+    assert precisions(rewritten(CONVOLUTION, CASES["strided, padded unevenly, activated"])) == exact
+    rounded = [*["fp16"] * 2, *exact[:2], *["tf32"] * 3]
+    assert precisions(rewritten(CONVOLUTION, CASES["strided, padded unevenly, activated"], GPU)) == [
+        *rounded,
+        *exact[2:],
+    ]
+
+
+def test_a_window_far_from_a_large_element_keeps_its_digits(tmp_path: Path) -> None:
+    """Items of very different elements go by the kernel that reads them as they are, the others by the one of fp16 parts."""
+    text = rewritten(CONVOLUTION, CASES["plain"])[0]
+    assert interpreted(Path(__file__).with_name("run_planted.py"), given=text).split() == ["close", "close", "inf"]
+
+
+def test_a_convolution_of_one_image_or_of_none_has_a_kernel() -> None:
+    one = conv("6, 18, 3", "torch.randn(1, 6, 21, 19)")
+    alone = conv("6, 18, 3", "torch.randn(6, 21, 19)")
+    assert "fp16_parts_channels_last(" in rewritten(CONVOLUTION, one)[0]
+    assert "fp16_parts_channels_last(" not in rewritten(CONVOLUTION, alone)[0]
+    assert (
+        problems([[name, text, rewritten(CONVOLUTION, text)[0]] for name, text in {"one": one, "alone": alone}.items()])
+        == {}
+    )
 
 
 def test_numbers_that_the_kernel_has_not_are_insisted_on() -> None:

@@ -180,10 +180,20 @@ def test_tiles_of_a_short_inner_axis_are_written_along_the_rows_of_the_result() 
     assert not any(deep)
 
 
-def test_products_of_one_tf32_product_are_for_what_eager_mode_rounds() -> None:
-    assert not any(Precision("tf32") in opts for opts in space(PRODUCT, H100))
-    assert not any(Precision("tf32") in opts for opts in space(CONVOLUTION, CPU))
-    assert Precision("tf32") in space(CONVOLUTION, H100)[0]
+def test_one_product_of_rounded_operands_is_for_what_eager_mode_rounds() -> None:
+    for rounded in (Precision("tf32"), Precision("fp16")):
+        assert not any(rounded in opts for opts in space(PRODUCT, H100))
+        assert not any(rounded in opts for opts in space(CONVOLUTION, CPU))
+        assert any(rounded in opts for opts in space(CONVOLUTION, H100))
+    assert Precision("fp16") in space(CONVOLUTION, H100)[0]
+
+
+def test_windows_are_split_ahead_of_the_kernel_and_no_tile_has_twice_the_channels() -> None:
+    in_loop = (Tile(64, 128), Loop(32), Group(8), Warps(4), Stages(3), Precision("fp16x3-in-loop"))
+    assert apply(CONVOLUTION, in_loop, H100) == Illegal(
+        "An operand of the product is not read as it is from an fp32 tensor."
+    )
+    assert {next(opt.rows for opt in opts if isinstance(opt, Tile)) for opts in space(CONVOLUTION, H100)} == {32}
 
 
 def test_tiles_are_no_wider_than_their_shorter_side_needs() -> None:

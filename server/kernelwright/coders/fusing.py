@@ -11,6 +11,7 @@ from kernelwright.emit.folds import print_folds
 from kernelwright.emit.rows import print_rows
 from kernelwright.emit.scans import print_scan
 from kernelwright.emit.turned import print_turned
+from kernelwright.emit.windowed import print_windowed
 from kernelwright.macro.intent import Around, Fuse
 from kernelwright.macro.strategy import Observation
 from kernelwright.micro.rewrite.candidates import pointwise_region_of, row_region_of
@@ -25,6 +26,7 @@ from kernelwright.place.source_map import SourceMap
 from kernelwright.place.together import with_calls
 from kernelwright.schedule.applying import apply
 from kernelwright.schedule.forms import Blocks, Illegal, Product, Reduction, Scan, Schedule, Tiles, WalkedRows
+from kernelwright.schedule.operands import are_whole
 from kernelwright.schedule.precisions import PRECISIONS
 from kernelwright.schedule.spaces import space
 from kernelwright.values import Action, Device, Edits, Refusal
@@ -106,7 +108,8 @@ def _eager_of_nest(region: NestRegion) -> tuple[str, ...]:
 def _printed(nest: Nest, names: tuple[str, str], words: str, schedule: Schedule, text: str) -> Printed:
     match schedule:
         case Product(precision=precision) if PRECISIONS[precision].parts:
-            return print_corrected(nest, names, words, schedule, text)
+            print_parts = print_corrected if are_whole(nest) else print_windowed
+            return print_parts(nest, names, words, schedule, text)
         case Product():
             return print_dot(nest, names, words, schedule, text)
         case Reduction():

@@ -196,9 +196,9 @@ def _product(tiled: Tiled, operands: list[_Operand], split: Split, larger: _Side
     name, (bounds, stop) = tiled.product.name, tiled.depth("PADDED" if short else "padded")
     inside = [line for operand in operands for line in operand.inside]
     if "low" not in split.parts:
-        before, loop, after = _rounded(name, inside, larger)
+        before, loop, after = rounded_sum(name, inside, larger)
     elif larger is not None or short:
-        before, loop, after = _block_by_block(name, inside, larger)
+        before, loop, after = sum_of_parts(name, inside, larger)
     else:
         before, loop, after = _all_parts(name)
     scales = [f"{side}_scale" for side in ("left", "right") if larger is None or side != larger.name]
@@ -217,13 +217,13 @@ def _product(tiled: Tiled, operands: list[_Operand], split: Split, larger: _Side
 _Sum = tuple[list[str], list[str], list[str]]  # lines before the loop, in it and behind it
 
 
-def _rounded(name: str, inside: list[str], larger: _Side | None) -> _Sum:
+def rounded_sum(name: str, inside: list[str], larger: _Side | None) -> _Sum:
     """The sum of the products of rounded operands."""
     product = "tl.dot(left_rounded, right_rounded{})".format("" if larger else f", {name}")
     return [], [*inside, f"{name} += {product} * {larger.name}_scale" if larger else f"{name} = {product}"], []
 
 
-def _block_by_block(name: str, inside: list[str], larger: _Side | None) -> _Sum:
+def sum_of_parts(name: str, inside: list[str], larger: _Side | None) -> _Sum:
     """The sum over blocks of the products of all parts but low times low, in as few registers as possible."""
     scaled = f" * {larger.name}_scale" if larger else ""
     loop = [

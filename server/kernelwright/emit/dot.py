@@ -13,7 +13,7 @@ from kernelwright.schedule.forms import Product
 def print_dot(nest: Nest, names: tuple[str, str], words: str, tile: Product, existing: str) -> Printed:
     """Kernel, launcher and call; `names` are those of kernel and launcher, `words` say what is computed."""
     tiled = Tiled(launching.with_local_sizes(nest))
-    body, kernel = _body(tiled, tile), tiled.kernel
+    body, kernel = dot_body(tiled, tile), tiled.kernel
     blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": tile.group}
     sizes = ["n_rows", "n_columns", "depth"]
     arguments = [*kernel.arguments(sizes, blocks, tile.warps), f"num_stages={tile.stages}"]
@@ -28,8 +28,8 @@ def print_dot(nest: Nest, names: tuple[str, str], words: str, tile: Product, exi
     return Printed("\n\n\n".join([*helpers, source, function]), names[1], tile.described)
 
 
-def _body(tiled: Tiled, tile: Product) -> list[str]:
-    """The body of the kernel for one tile."""
+def dot_body(tiled: Tiled, tile: Product, *, left_out: str = "") -> list[str]:
+    """The body of the kernel for one tile; a program makes nothing where the condition `left_out` holds."""
     assert isinstance(tiled.product.expr, Contract)
     left, right = (tiled.needed(name) for name in (tiled.product.expr.left, tiled.product.expr.right))
     inner = tiled.roles.inner.name
@@ -56,6 +56,7 @@ def _body(tiled: Tiled, tile: Product) -> list[str]:
     after = tiled.lines([let for let in outside if let.name not in early])
     return [
         *program,
+        *([f"if {left_out}:", "    return"] if left_out else []),
         *before,
         *bounds,
         f"{name} = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)",

@@ -66,8 +66,11 @@ class Tiled:
         ]
         return " & ".join(f"({part})" for part in parts) if len(parts) > 1 else "".join(parts)
 
-    def program(self) -> list[str]:
-        """The rows and columns of a program: GROUP rows of tiles column by column, so that operands are in the cache."""
+    def program(self, lets: Iterable[Let] | None = None) -> list[str]:
+        """The rows and columns of a program: GROUP rows of tiles column by column, so that operands are in the cache.
+
+        Columns are taken apart as far as `lets` ask for it: all of them, if they are not given.
+        """
         batch = self.roles.batch
         lines = ["column_tiles = tl.cdiv(n_columns, COLUMNS)"]
         if batch:
@@ -86,7 +89,9 @@ class Tiled:
             "number = tile % (GROUP * column_tiles)",
             f"rows = (first + number % height){self.wide} * ROWS + tl.arange(0, ROWS)[:, None]",
             f"columns = (number // height){self.wide} * COLUMNS + tl.arange(0, COLUMNS)[None, :]",
-            *self.parts(self.roles.column, "columns", self.nest.lets, self.nest.stored.places),
+            *self.parts(
+                self.roles.column, "columns", self.nest.lets if lets is None else lets, self.nest.stored.places
+            ),
             *self._places(),
         ]
 
@@ -120,7 +125,6 @@ class Tiled:
     ) -> list[str]:
         """The body of the launcher; `names` are those of kernel and launcher, `prepared` lines come before the grid."""
         axes = self.roles
-        batches = " * ".join(axis.extent.text for axis in axes.batch)
         return [
             *launching.opening(self.nest, names[1]),
             *launching.allocation(self.nest, names[1]),
@@ -128,10 +132,17 @@ class Tiled:
             f"n_columns = {axes.column.extent.text}",
             f"depth = {axes.inner.extent.text}",
             *prepared,
+            *self.started(names[0], tile, arguments),
+            "return out",
+        ]
+
+    def started(self, kernel: str, tile: tuple[int, int], arguments: Sequence[str]) -> list[str]:
+        """The launcher's lines that launch a kernel with tiles of this size."""
+        batches = " * ".join(axis.extent.text for axis in self.roles.batch)
+        return [
             f"tiles = triton.cdiv(n_rows, {tile[0]}) * triton.cdiv(n_columns, {tile[1]})",
             f"grid = ({batches} * tiles,)" if batches else "grid = (tiles,)",
-            call_text(f"{names[0]}[grid]", arguments, "", 4),
-            "return out",
+            call_text(f"{kernel}[grid]", arguments, "", 4),
         ]
 
     def _places(self) -> list[str]:

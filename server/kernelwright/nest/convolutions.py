@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelwright.nest.form import Contract, Divided, Element, Extent, Fold, Inside
+from kernelwright.nest.form import Contract, Divided, Element, Extent, Fold, Inside, Window
 from kernelwright.nest.index import Index, constant, variable
 from kernelwright.nest.refused import NotExpressible
 from kernelwright.nest.windows import MOST_STEPS
@@ -261,7 +261,9 @@ def _product(builder: Builder, node: Node, call: _Call, index: tuple[Index, ...]
     over = tuple(axis.name for axis in builder.axes.values() if axis.inner)
     if not over:
         raise NotExpressible("The product is too small, or too narrow, for tiles.", node)
-    return builder.let("product", Contract(left, right, over, rounded=True))
+    numbers = zip(call.stride, call.padding, call.dilation, strict=True)
+    windows = tuple(Window(*of_dim, call.transposed) for of_dim in numbers)
+    return builder.let("product", Contract(left, right, over, rounded=True, windows=windows))
 
 
 def _fits(builder: Builder, call: _Call, at: int) -> list[tuple[str, str]]:

@@ -107,16 +107,28 @@ class Fold:
 
 
 @dataclass(frozen=True)
+class Window:
+    """The numbers of a convolution in one spatial dim; of a `transposed` one those of the convolution that it transposes."""
+
+    stride: Index
+    padding: Index
+    dilation: Index
+    transposed: bool
+
+
+@dataclass(frozen=True)
 class Contract:
     """A matrix product: the sum of `left` times `right`, both names, over the axes `over`.
 
     `rounded`: fp32 operands may be rounded, as eager mode itself may do, and cuDNN does by default.
+    `windows`: of a convolution, one for each spatial dim; `left` is then its weight and `right` its image.
     """
 
     left: str
     right: str
     over: tuple[str, ...]
     rounded: bool = False
+    windows: tuple[Window, ...] = ()
 
 
 @dataclass(frozen=True)

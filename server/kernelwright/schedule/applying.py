@@ -14,7 +14,7 @@ from kernelwright.schedule.limits import (
     WARP,
     shared_limit,
 )
-from kernelwright.schedule.operands import whole_operand
+from kernelwright.schedule.operands import are_whole
 from kernelwright.schedule.precisions import PRECISIONS
 from kernelwright.schedule.sizes import Sizes, sizes
 from kernelwright.values import Device
@@ -176,9 +176,10 @@ def _precision(case: _Case) -> str | None:
         return None
     if precision.name not in PRECISIONS:
         return f"There is no precision {precision.name!r}, only {', '.join(PRECISIONS)}."
-    if PRECISIONS[precision.name].parts and not all(whole_operand(case.nest, side) for side in ("left", "right")):
+    way = PRECISIONS[precision.name]
+    if way.parts and not are_whole(case.nest) and (way.in_loop or not case.sizes.windowed):
         return "An operand of the product is not read as it is from an fp32 tensor."
-    if PRECISIONS[precision.name].rounded and not _eager_rounds(case):
+    if way.rounded and not _eager_rounds(case):
         return f"Eager mode does not round this product here, so {precision.name} would be less accurate."
     return None
 

@@ -35,3 +35,23 @@ def whole_operand(nest: Nest, side: str) -> Whole | None:
     if tensor.dtype != "float32" or not {line.name, axes.inner.name} <= dims.keys() <= known:
         return None
     return Whole(tensor, dims)
+
+
+def are_whole(nest: Nest) -> bool:
+    """Whether both operands are read as they are from fp32 tensors."""
+    return all(whole_operand(nest, side) is not None for side in ("left", "right"))
+
+
+def is_windowed(nest: Nest) -> bool:
+    """Whether the product is a convolution of fp32 images whose windows its operands do not have as they are."""
+    product = nest.product
+    if product is None or not product.windows or are_whole(nest):
+        return False
+    loads = [let.expr for let in nest.lets if let.name in (product.left, product.right)]
+    tensors = {tensor.name: tensor for tensor in nest.tensors}
+    rank = len(product.windows) + 2
+    image = next(let.expr for let in nest.lets if let.name == product.right)
+    if len(loads) < 2 or not isinstance(image, Load) or len(image.index) != rank:
+        return False
+    read = [tensors[load.tensor] for load in loads if isinstance(load, Load)]
+    return all(tensor.dtype == "float32" and len(tensor.shape) == rank for tensor in read)

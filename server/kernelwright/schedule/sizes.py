@@ -12,6 +12,7 @@ from kernelwright.nest.rows import axes_of, elements, gives_place
 from kernelwright.nest.stages import stages
 from kernelwright.nest.turned import turned
 from kernelwright.schedule.forms import Form
+from kernelwright.schedule.operands import is_windowed
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Sizes:
     are reduced, and what comes of them once more. `windows`: a result takes a window of elements; `plain`: one of each input.
     `again`: rows that read the same elements of the largest tensor. `applied`: what is folded is applied to the elements;
     `turned`: the elements of a row are no neighbours in the result. `joined`: what is folded can be joined from parts of a row.
+    `windowed`: the product is a convolution whose windows overlap or are padded.
     """
 
     form: Form
@@ -37,6 +39,7 @@ class Sizes:
     applied: bool = False
     turned: bool = False
     joined: bool = False
+    windowed: bool = False
 
     @property
     def strip(self) -> bool:
@@ -54,7 +57,7 @@ def sizes(nest: Nest) -> Sizes:
     if nest.product:
         axes = roles(nest)
         rows, length, columns = (axis.extent.captured for axis in (axes.row, axes.inner, axes.column))
-        return Sizes(Form.PRODUCT, rows, length, columns)
+        return Sizes(Form.PRODUCT, rows, length, columns, windowed=is_windowed(nest))
     if nest.walk is not None:
         return _of_rows(nest, nest.walk)
     if nest.reduced:

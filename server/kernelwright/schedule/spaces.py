@@ -64,6 +64,12 @@ def _product(found: Sizes, rows: int, columns: int, depth: int, warps: int, stag
     return (Tile(rows, columns), Loop(depth), Group(group), Warps(warps), Stages(stages), Precision(precision))
 
 
+def _window_product(found: Sizes, rows: int, *numbers: int | str) -> Opts:
+    """No more rows than the convolution has channels."""
+    rows = min(rows, max(LEAST_OF_A_DOT, 1 << (found.rows - 1).bit_length()))
+    return _product(found, rows, *numbers)  # type: ignore[arg-type]
+
+
 def _blocks(found: Sizes, elements: int, warps: int) -> Opts:
     return (Block(elements), Warps(warps))
 
@@ -218,6 +224,15 @@ _ROUNDED_IN_LOOP = (
     (64, 128, 64, 4, 3, "fp16-in-loop"),
 )
 _IN_LOOP = ((128, 128, 64, 8, 3, "fp16x3-in-loop"), (64, 128, 64, 4, 3, "fp16x3-in-loop"))
+_WINDOWS = (
+    (64, 256, 32, 4, 4, "fp16"),
+    (128, 256, 64, 8, 3, "fp16"),
+    (128, 128, 64, 8, 3, "fp16"),
+    (64, 128, 64, 4, 3, "fp16"),
+    (32, 256, 64, 4, 3, "fp16"),
+    (64, 128, 32, 4, 3, "fp16x3"),
+    (128, 128, 64, 8, 3, "fp16x3"),
+)
 _PRODUCTS = (
     (64, 128, 32, 4, 3, "tf32"),
     (128, 128, 32, 8, 3, "tf32"),
@@ -242,6 +257,7 @@ _WALKED = (
 _FOLDED = ((2048, 8), (1024, 4), (4096, 8))  # (elements a step, num_warps)
 
 SPACES: tuple[Space, ...] = (
+    Space(Form.PRODUCT, lambda s: s.windowed and s.columns >= _SIDE, _window_product, (*_WINDOWS, *_PRODUCTS)),
     # Convolutions of few channels or positions.
     Space(Form.PRODUCT, lambda s: s.rows < LEAST_OF_A_DOT, _product, _half_filled(tall=False)),
     Space(Form.PRODUCT, lambda s: s.columns < LEAST_OF_A_DOT, _product, _half_filled(tall=True)),
