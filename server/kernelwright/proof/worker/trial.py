@@ -47,7 +47,7 @@ def _tried(
         return TrialResult(verdict_of(bench), unmeasured=UNMEASURED if bench.trial.measure else "")
     if unmeasured is None:
         rivals = processes.enter_context(contextlib.closing(Rivals(bench)))
-        verify(bench, contender, report, rivals.advance)
+        verify(bench, contender, report, rivals.advance if rivals.start_slowly else _nothing)
         verify_programs_beside(bench, report)
         if was_interpreted(bench):
             result = functools.partial(TrialResult, unmeasured=_NO_GPU)
@@ -62,6 +62,10 @@ def _tried(
     verify_backward(bench, contender, report)
     cover(bench, contender, report)
     return result(verdict_of(bench))
+
+
+def _nothing() -> None:
+    """What is done between two calls of the gate where nothing is to get ready."""
 
 
 def _unmeasured(bench: Bench) -> str | None:

@@ -11,6 +11,8 @@ from kernelwright.proof.worker.bench import Bench, opened
 from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.clock.samples import TWIN
 from kernelwright.proof.worker.hosts.contender import Contender, bury
+from kernelwright.proof.worker.hosts.timed import TimedContender
+from kernelwright.proof.worker.trial import run_trial
 from proof.worker.trials import QUICK, workload
 
 TEXT = "import torch\n\n\ndef f(x):\n    return x + 1\n"
@@ -89,3 +91,17 @@ def test_nobody_is_opened_before_the_gate_has_passed_a_case(bench: Bench) -> Non
     rivals.end(taken)
     rivals.settle()
     assert not any(psutil.pid_exists(one.pid) for one in taken.values())
+
+
+@pytest.mark.parametrize(("more", "early"), [("", 0), ("\n\ndef g(x):\n    return torch.compile(f)(x)\n", 3)])
+def test_a_candidate_that_fails_costs_no_other_processes_on_a_cpu(
+    more: str, early: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one of the texts compiles, the others start beside the gate."""
+    begun: list[str] = []
+    begin = TimedContender._begin
+    monkeypatch.setattr(TimedContender, "_begin", lambda one: (begun.append(one._text), begin(one))[1])
+    text, wrong = TEXT + more, TEXT.replace("x + 1", "x + 1 if len(x) == 48 else x") + more
+    result = run_trial(Trial("/nowhere/kernel.py", text, text, wrong, workload(CASE), limits=QUICK), lambda words: None)
+    assert not result.verdict.passed
+    assert len(begun) == early

@@ -1,7 +1,8 @@
 """The processes that are timed, the candidate's among them, which start and warm up while the gate is still at work.
 
 A process makes its CUDA context in a quarter of a second, and a Triton kernel is compiled in one or more, which would
-otherwise pass between the gate and the clock. The candidate is not timed in the process that the gate has called: after
+otherwise pass between the gate and the clock. Without either, on a CPU, they start when the gate has passed: a candidate
+that fails costs no more processes than its own. The candidate is not timed in the process that the gate has called: after
 these calls a matrix product of 24 us was slower by 2 to 5 % there, on an H200 (benchmarks/aa.py).
 """
 
@@ -30,6 +31,12 @@ class Rivals:
         self._warm: set[str] = set()
         self._ending: list[TimedContender] = []
         self.case: Performance | None = None  # what they warm up on
+
+    @property
+    def start_slowly(self) -> bool:
+        """Whether they make a CUDA context, or compile for seconds, before their first call."""
+        texts = {text for text, _ in rivals(self._bench.trial).values()}
+        return self._bench.device == "cuda" or any(map(self._bench.language.compiles, texts))
 
     def advance(self) -> None:
         """Between two calls of the gate: open them, where there is memory for that, or take each a step further."""
