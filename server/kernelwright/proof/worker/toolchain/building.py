@@ -23,7 +23,7 @@ from kernelwright.proof.worker.toolchain.unsupported import unsupported
 from kernelwright.values import Failure, FailureKind
 
 HERE = Path(__file__).parent / "emulator"
-_RUNTIME = ("runtime.cpp", "memory.cpp", "wmma.cpp")
+_RUNTIME = ("runtime.cpp", "memory.cpp", "wmma.cpp", "registry.cpp")
 _PATIENCE = 180  # seconds for one compiler
 _MOST_KEPT = 500  # files, most of which take 0.2 MB
 _COMMON = ("-std=c++17", "-fPIC", "-fno-gnu-unique", "-w")

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #ifdef KW_RECORD
+#include <initializer_list>
 #include <string>
 #include <vector>
 #endif
@@ -81,8 +82,12 @@ template <class T> struct Dynamic {
 using Body = void (*)(void*);
 void launch(const char* name, int line, dim3 grid, dim3 block, size_t shared, Body body, void* data, size_t bytes);
 
+// A type in words: `const*` or `*` before an element, `float32`, or `int` with a number of bits, or `struct` of bytes; `x4`.
+struct Kind { const char *how, *word; size_t number; const char* lanes; };
+
 #ifdef KW_RECORD
-template <class T> std::string described();
+template <class T> constexpr Kind described();
+std::string spelled(std::initializer_list<Kind> kinds);
 // Shows a launch to whoever records them; whether it is to be run.
 bool noted(const char* name, const char* types, void** given, dim3 grid, dim3 block, size_t shared);
 #endif
@@ -98,7 +103,7 @@ struct Launch {
     auto data = std::make_pair(kernel, std::tuple<std::decay_t<A>...>(std::forward<A>(given)...));
     using Data = decltype(data);
 #ifdef KW_RECORD
-    std::string types = (std::string() + ... + (described<std::decay_t<A>>() + ","));
+    std::string types = spelled({described<std::decay_t<A>>()...});
     auto listed = std::apply([](auto&... each) { return std::vector<void*>{(void*)&each...}; }, data.second);
     if (!noted(name, types.c_str(), listed.data(), grid, block, shared)) return;
 #endif

@@ -1,60 +1,51 @@
 // What the file's entries take, told by the compiler, and how they are called with an array of addresses of arguments.
 #pragma once
-#include <csetjmp>
 #include <cstdint>
 #include <initializer_list>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
+
+#include "registry.h"
 
 namespace kw {
 
-#ifndef __NVCC__
-extern std::jmp_buf way_back;
-#endif
-struct Place { dim3 grid, block; size_t shared; cudaStream_t stream; };
-using Caller = void (*)(const void* function, void** given, void* result, const Place& place, const char* name);
-struct Known { int number; const char* name; bool kernel; const void* function; Caller call; std::string types; };
-inline std::vector<Known>& entries() { static std::vector<Known> all; return all; }
-
-template <class T> struct Element { static std::string name() { return "struct" + std::to_string(sizeof(T)); } };
-template <> struct Element<void> { static std::string name() { return "void"; } };
-template <> struct Element<float> { static std::string name() { return "float32"; } };
-template <> struct Element<double> { static std::string name() { return "float64"; } };
-template <> struct Element<bool> { static std::string name() { return "bool"; } };
-template <> struct Element<__half> { static std::string name() { return "float16"; } };
-template <> struct Element<__nv_bfloat16> { static std::string name() { return "bfloat16"; } };
-template <class T> std::string scalar() {
+template <class T> struct Element { static constexpr Kind kind() { return {"", "struct", sizeof(T), ""}; } };
+#define KW_ELEMENT(type, word) \
+  template <> struct Element<type> { static constexpr Kind kind() { return {"", word, 0, ""}; } };
+KW_ELEMENT(void, "void") KW_ELEMENT(float, "float32") KW_ELEMENT(double, "float64") KW_ELEMENT(bool, "bool")
+KW_ELEMENT(__half, "float16") KW_ELEMENT(__nv_bfloat16, "bfloat16")
+KW_ELEMENT(__half2, "float16x2") KW_ELEMENT(__nv_bfloat162, "bfloat16x2")
+constexpr Kind signed_integer(size_t bytes) { return {"", "int", 8 * bytes, ""}; }
+template <class T> constexpr Kind scalar() {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-    return (std::is_signed_v<T> ? "int" : "uint") + std::to_string(8 * sizeof(T));
-  else return Element<T>::name();
+    return std::is_signed_v<T> ? signed_integer(sizeof(T)) : Kind{"", "uint", 8 * sizeof(T), ""};
+  else return Element<T>::kind();
 }
 #define KW_VECTOR(vector, element, count) \
-  template <> struct Element<vector> { static std::string name() { return scalar<element>() + "x" #count; } };
+  template <> struct Element<vector> { \
+    static constexpr Kind kind() { return {"", scalar<element>().word, scalar<element>().number, "x" #count}; } \
+  };
 #define KW_VECTORS(name, element) \
   KW_VECTOR(name##1, element, 1) KW_VECTOR(name##2, element, 2) KW_VECTOR(name##3, element, 3) KW_VECTOR(name##4, element, 4)
-template <> struct Element<__half2> { static std::string name() { return "float16x2"; } };
-template <> struct Element<__nv_bfloat162> { static std::string name() { return "bfloat16x2"; } };
 
-template <class T> std::string described() {
+template <class T> constexpr Kind described() {
   using V = std::remove_cv_t<std::remove_reference_t<T>>;
   if constexpr (std::is_same_v<V, cudaStream_t>) {
-    return "stream";
+    return {"", "stream", 0, ""};
   } else if constexpr (std::is_lvalue_reference_v<T> && !std::is_const_v<std::remove_reference_t<T>>) {
-    return "reference";
+    return {"", "reference", 0, ""};
   } else if constexpr (std::is_pointer_v<V>) {
     using P = std::remove_pointer_t<V>;
     using Q = std::remove_cv_t<P>;
-    std::string how = std::is_const_v<P> ? "const*" : "*";
-    if constexpr (std::is_function_v<P> || std::is_pointer_v<Q>) return "pointer";
-    else if constexpr (std::is_enum_v<Q>) return how + "int" + std::to_string(8 * sizeof(Q));
-    else return how + scalar<Q>();
-  } else if constexpr (std::is_void_v<V>) {
-    return "void";
+    if constexpr (std::is_function_v<P> || std::is_pointer_v<Q>) return {"", "pointer", 0, ""};
+    else {
+      constexpr const char* how = std::is_const_v<P> ? "const*" : "*";
+      constexpr Kind kind = described<Q>();
+      return {how, kind.word, kind.number, kind.lanes};
+    }
   } else if constexpr (std::is_enum_v<V>) {
-    return "int" + std::to_string(8 * sizeof(V));
+    return signed_integer(sizeof(V));
   } else {
     return scalar<V>();
   }
@@ -65,26 +56,19 @@ KW_VECTORS(char, signed char) KW_VECTORS(uchar, unsigned char) KW_VECTORS(short,
 KW_VECTORS(longlong, long long) KW_VECTORS(ulonglong, unsigned long long)
 
 // A structure that is passed by value: where its fields lie, and what one holds that nobody has written to.
-inline std::string& structures() { static std::string all; return all; }
-struct Field { const char* path; size_t offset; std::string type; };
 template <class T> struct Unrestricted { using type = T; };
 template <class T> struct Unrestricted<T* __restrict__> { using type = T*; };
-template <class T> std::string field() {
-  if constexpr (std::is_array_v<T>)
-    return described<std::remove_all_extents_t<T>>() + "x" + std::to_string(sizeof(T) / sizeof(std::remove_all_extents_t<T>));
-  else return described<typename Unrestricted<T>::type>();
+template <class T> constexpr Typed field() {
+  if constexpr (std::is_array_v<T>) {
+    using Each = std::remove_all_extents_t<T>;
+    return {described<Each>(), sizeof(T) / sizeof(Each)};
+  } else return {described<typename Unrestricted<T>::type>(), 0};
 }
 template <class T> struct Structure {
   Structure(int entry, int parameter, std::initializer_list<Field> fields) {
-    std::string said = std::to_string(entry) + " " + std::to_string(parameter) + " ";
-    if constexpr (std::is_default_constructible_v<T> && std::is_trivially_copyable_v<T>) {
-      alignas(T) unsigned char made[sizeof(T)] = {};
-      ::new (made) T{};
-      for (unsigned char one : made) said += "0123456789abcdef"[one >> 4], said += "0123456789abcdef"[one & 15];
-    } else said += std::string(2 * sizeof(T), '0');
-    for (const Field& one : fields)
-      said += " " + std::string(one.path) + "@" + std::to_string(one.offset) + "=" + one.type;
-    structures() += said + "\n";
+    alignas(T) unsigned char made[sizeof(T)] = {};
+    if constexpr (std::is_default_constructible_v<T> && std::is_trivially_copyable_v<T>) ::new (made) T{};
+    know_structure(entry, parameter, made, sizeof made, fields);
   }
 };
 
@@ -131,28 +115,10 @@ template <class R, class... A> struct Entrance {
 
 struct Entry {
   template <class R, class... A> Entry(int number, R (*function)(A...), const char* name, bool kernel) {
-    Known made{number, name, kernel, reinterpret_cast<const void*>(function), nullptr, described<R>() + "("};
-    ((made.types += described<A>() + ","), ...);
-    if constexpr (Entrance<R, A...>::plain) made.call = kernel ? Entrance<R, A...>::kernel : Entrance<R, A...>::host;
-    entries().push_back(made);
+    Caller call = nullptr;
+    if constexpr (Entrance<R, A...>::plain) call = kernel ? Entrance<R, A...>::kernel : Entrance<R, A...>::host;
+    know({number, name, kernel, reinterpret_cast<const void*>(function), call}, described<R>(), {described<A>()...});
   }
 };
 
 }  // namespace kw
-
-#define KW_EXPORT extern "C" __attribute__((visibility("default"), used))
-KW_EXPORT inline int kw_entries() { return static_cast<int>(kw::entries().size()); }
-KW_EXPORT inline int kw_entry_number(int at) { return kw::entries()[at].number; }
-KW_EXPORT inline const char* kw_entry_types(int at) { return kw::entries()[at].types.c_str(); }
-KW_EXPORT inline const char* kw_structures() { return kw::structures().c_str(); }
-KW_EXPORT inline int kw_call(int at, void** given, void* result, const unsigned* place, size_t shared, void* stream) {
-  kw::Known& one = kw::entries()[at];
-  if (!one.call) return 0;
-  kw::Place where{dim3(place[0], place[1], place[2]), dim3(place[3], place[4], place[5]), shared,
-                  static_cast<cudaStream_t>(stream)};
-#ifndef __NVCC__
-  if (setjmp(kw::way_back)) return 1;
-#endif
-  one.call(one.function, given, result, where, one.name);
-  return 1;
-}

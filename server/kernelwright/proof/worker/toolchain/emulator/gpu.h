@@ -41,6 +41,7 @@ KW_AS_IS inline const char* kw_failure() {
 KW_AS_IS inline int kw_launches() { return static_cast<int>(kw_launched().size()); }
 KW_AS_IS inline const char* kw_launch_name(int at) {
   for (auto& one : kw::entries())
-    if (one.kernel && (one.function == kw_launched()[at] || kw_handle(one.function) == kw_launched()[at])) return one.name;
+    if (one.of.kernel && (one.of.function == kw_launched()[at] || kw_handle(one.of.function) == kw_launched()[at]))
+      return one.of.name;
   return "";
 }
