@@ -196,10 +196,15 @@ class Window:
             self.stderr.append(line.decode(errors="replace").rstrip())
 
 
-async def opened(workspace: Path, settings: dict[str, object], interpreter: str = sys.executable) -> Window:
-    """A window whose server has started."""
+async def opened(
+    workspace: Path,
+    settings: dict[str, object],
+    interpreter: str = sys.executable,
+    program: Sequence[str] = ("-m", "kernelwright.lsp"),
+) -> Window:
+    """A window whose server, the `program` of the interpreter, has started."""
     window = Window(workspace, settings)
-    await window.start(interpreter, "-m", "kernelwright.lsp")
+    await window.start(interpreter, *program)
     return window
 
 

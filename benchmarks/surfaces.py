@@ -29,6 +29,8 @@ from kernelwright.proof.jobs import TrialResult
 from kernelwright.values import Failure, FailureKind, Refusal
 
 COMMAND_LINE, SERVER = "command-line", "server"
+# What Python is called with. -P, as the console script has it: a kernelwright.py in the folder is not ours.
+PROGRAMS: dict[str, Sequence[str]] = {COMMAND_LINE: ("-P", "-m", "kernelwright"), SERVER: ("-m", "kernelwright.lsp")}
 _KINDS = {str(kind) for kind in FailureKind}
 _PATIENCE = 300.0  # seconds; the command line itself gives a trial less
 
@@ -48,8 +50,7 @@ def through_command_line(case: Case, folder: Path) -> frozenset[str]:
     _lay_out(case, folder)
     candidate.write_text(file_of(case, case.candidate), encoding="utf-8")
     baseline.write_text(file_of(case, case.baseline), encoding="utf-8")
-    # -P, as the console script has it: a kernelwright.py in the folder is not ours.
-    command = [sys.executable, "-P", "-m", "kernelwright", "measure", candidate, "--against", baseline, "--json", out]
+    command = [sys.executable, *PROGRAMS[COMMAND_LINE], "measure", candidate, "--against", baseline, "--json", out]
     try:
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_PATIENCE)
     except subprocess.TimeoutExpired:
@@ -107,7 +108,7 @@ async def compared(wanted: Sequence[Case], surfaces: Sequence[str], tell: Callab
                 for case, ends in zip(wanted, pool.map(through_command_line, wanted, folders), strict=True):
                     count(COMMAND_LINE, case, ends)
         if SERVER in surfaces:
-            window = await opened(Path(scratch), {"verifyTimeout": 90})
+            window = await opened(Path(scratch), {"verifyTimeout": 90}, program=PROGRAMS[SERVER])
             try:
                 for case in wanted:
                     count(SERVER, case, await through_server(window, case))

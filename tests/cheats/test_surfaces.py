@@ -6,8 +6,11 @@ All of them: `python -m benchmarks.surfaces`. That each is found there as a kern
 import dataclasses
 
 import pytest
+from benchmarks import surfaces
 from benchmarks.surfaces import COMMAND_LINE, SERVER, agrees, chosen, compared
 from corpus import case
+
+import warm
 
 # Nothing in sight that looks like a kernel, helpers with workloads of their own, several kernels of one launcher, and ends
 # of every kind.
@@ -27,6 +30,12 @@ SAMPLE = (
 @pytest.fixture(autouse=True)
 def without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+@pytest.fixture(autouse=True)
+def with_warm_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    for surface, name in ((COMMAND_LINE, "kernelwright"), (SERVER, "kernelwright.lsp")):
+        monkeypatch.setitem(surfaces.PROGRAMS, surface, warm.module(name))
 
 
 async def test_the_server_says_what_a_trial_does() -> None:
