@@ -15,7 +15,7 @@ from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import Answer, Capture, Subject, Trial, TrialResult
 from kernelwright.values import Case, Device, Failure, FailureKind, Graph, Workload, WorkloadSource
 
-pytestmark = pytest.mark.usefixtures("workers_of_their_own")
+own_children = pytest.mark.usefixtures("workers_of_their_own")
 
 GOOD = "def f(x):\n    return x + 1\n"
 
@@ -120,6 +120,7 @@ async def test_too_much_host_memory_is_stopped_by_the_watch() -> None:
     failure(answer, FailureKind.OUT_OF_MEMORY, "the limit is 1.0 GiB")
 
 
+@own_children
 async def test_cancel_answers_within_a_second_and_the_spare_takes_over() -> None:
     workers, told = Workers(), []
     await workers.run(job(GOOD), timeout=20)
@@ -138,6 +139,7 @@ async def test_cancel_answers_within_a_second_and_the_spare_takes_over() -> None
     assert "starting the worker" not in told
 
 
+@own_children
 async def test_no_spare_starts_beside_a_trial() -> None:
     """Its imports would take a core from what is timed."""
     slow = "import time\n\n\ndef f(x):\n    time.sleep(60)\n    return x + 1\n"
@@ -159,6 +161,7 @@ async def test_no_spare_starts_beside_a_trial() -> None:
     assert beside == 2
 
 
+@own_children
 async def test_for_a_first_verdict_one_process_is_started() -> None:
     """Two that import torch beside each other take longer."""
     workers = Workers()
@@ -175,6 +178,7 @@ async def test_for_a_first_verdict_one_process_is_started() -> None:
     assert len(judged) == 1
 
 
+@own_children
 async def test_cancelling_the_calling_task_leaves_nothing_behind() -> None:
     workers = Workers()
     await workers.device()
@@ -189,6 +193,7 @@ async def test_cancelling_the_calling_task_leaves_nothing_behind() -> None:
     assert worker_pids(workers) == []
 
 
+@own_children
 async def test_a_worker_that_somebody_kills_in_mid_run() -> None:
     workers = Workers()
     await workers.device()
@@ -201,6 +206,7 @@ async def test_a_worker_that_somebody_kills_in_mid_run() -> None:
     assert isinstance(again, Graph)
 
 
+@own_children
 async def test_user_code_sees_its_interpreter_and_nothing_of_the_server() -> None:
     text = """\
         import sys, os
@@ -217,6 +223,7 @@ async def test_user_code_sees_its_interpreter_and_nothing_of_the_server() -> Non
     assert isinstance(answer, Graph), answer
 
 
+@own_children
 @pytest.mark.parametrize(
     ("interpreter", "words"),
     [
@@ -237,6 +244,7 @@ async def test_an_interpreter_that_is_none(interpreter: str, words: str) -> None
     assert "kernelwright.interpreter" in device.message
 
 
+@own_children
 @pytest.mark.parametrize(("mode", "words"), [(0o644, "is not an executable file"), (0o755, "cannot be run")])
 async def test_an_interpreter_that_is_a_text_file(mode: int, words: str, tmp_path: Path) -> None:
     file = tmp_path / "notes"
@@ -248,6 +256,7 @@ async def test_an_interpreter_that_is_a_text_file(mode: int, words: str, tmp_pat
     failure(device, FailureKind.NO_INTERPRETER, words)
 
 
+@own_children
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_an_interpreter_that_somebody_kills_is_not_called_a_bad_one(number: int, tmp_path: Path) -> None:
     file = tmp_path / "python"
@@ -259,6 +268,7 @@ async def test_an_interpreter_that_somebody_kills_is_not_called_a_bad_one(number
     failure(device, FailureKind.CRASHED, f"was killed while it started (it ended with signal {number:d}): free memory")
 
 
+@own_children
 async def test_an_interpreter_that_is_too_old(tmp_path: Path) -> None:
     old = tmp_path / "python"
     program = "import sys, runpy; sys.version_info = (3, 9, 1); sys.version = '3.9.1 (old)'; sys.argv = sys.argv[1:]"
@@ -272,6 +282,7 @@ async def test_an_interpreter_that_is_too_old(tmp_path: Path) -> None:
     failure(device, FailureKind.NO_INTERPRETER, "is Python 3.9.1, which is too old")
 
 
+@own_children
 @pytest.mark.parametrize("asked", [job(GOOD), TRIAL], ids=["capture", "trial"])
 async def test_an_interpreter_without_torch(asked: Capture | Trial, tmp_path: Path) -> None:
     bare = tmp_path / "python"
@@ -288,6 +299,7 @@ async def test_an_interpreter_without_torch(asked: Capture | Trial, tmp_path: Pa
     failure(answer, FailureKind.MISSING_PACKAGE, "torch is not installed in")
 
 
+@own_children
 @pytest.mark.gpu
 async def test_a_broken_cuda_context_costs_one_failure() -> None:
     text = """\
@@ -306,12 +318,14 @@ async def test_a_broken_cuda_context_costs_one_failure() -> None:
     assert isinstance(again, Graph), again
 
 
+@own_children
 async def test_a_closed_client_answers_too() -> None:
     workers = Workers()
     await workers.close()
     failure(await workers.run(job(GOOD), timeout=5), FailureKind.CANCELLED, "closed")
 
 
+@own_children
 async def test_workers_die_with_the_server(tmp_path: Path) -> None:
     program = tmp_path / "server.py"
     program.write_text(
