@@ -1,17 +1,22 @@
 """Triton files as a strategy sees them, and runs of rewritten ones in Triton's interpreter."""
 
 import dataclasses
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from interpreted import interpreted
+from kernelwright import wire
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategy import Observation, Strategy
+from kernelwright.proof.jobs import Limits, Trial, TrialResult
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import find_workload
-from kernelwright.values import CPU, Device, Language, Refusal, Workload, apply
+from kernelwright.values import CPU, Case, Device, Language, Refusal, Workload, WorkloadSource, apply
 
 H200 = Device("cuda", "NVIDIA H200", compute_capability=90, multiprocessors=132, bandwidth=4.2e12)
 WITH_CUTE = dataclasses.replace(H200, cute="4.8.1")
@@ -49,6 +54,36 @@ def run_interpreted(folder: Path, files: dict[str, str], check: str) -> None:
     interpreted(folder / "check.py", cwd=folder)
 
 
+def gated(trials: Sequence[tuple[str, str, Sequence[str]]]) -> list[str]:
+    """What the gate says in Triton's interpreter of (baseline, candidate, calls): "passed", or the check that failed."""
+    asked = [
+        Trial(
+            "/nowhere/kernel.py",
+            baseline,
+            baseline,
+            candidate,
+            Workload(
+                WorkloadSource.LINES, calls[0].partition("(")[0], tuple(Case(n, n, c) for n, c in enumerate(calls))
+            ),
+            limits=Limits(threads=1, seeds=2),
+        )
+        for baseline, candidate, calls in trials
+    ]
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).parents[1] / "cheats" / "in_interpreter.py")],
+        input="".join(json.dumps(wire.encode(trial)) + "\n" for trial in asked),
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    verdicts = [wire.decode(TrialResult, json.loads(line)).verdict for line in done.stdout.splitlines()]
+    assert len(verdicts) == len(trials)
+    return [one.failed_checks[0].name if one.failed_checks else str(one.status) for one in verdicts]
+
+
 def run_python(folder: Path, code: str) -> None:
     (folder / "check.py").write_text(code, encoding="utf-8")
     done = subprocess.run(
@@ -62,4 +97,4 @@ def run_python(folder: Path, code: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-__all__ = ["CPU", "H200", "HEAD", "observe", "refusal", "rewritten", "run_interpreted", "run_python"]
+__all__ = ["CPU", "H200", "HEAD", "gated", "observe", "refusal", "rewritten", "run_interpreted", "run_python"]

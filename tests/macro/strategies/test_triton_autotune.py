@@ -182,3 +182,11 @@ assert kernel.keys == ["n"] and kernel.restore_value == ["x_ptr"]
 assert 4 <= len(kernel.configs) <= 8
 """
     run_python(tmp_path, check)
+
+
+def test_a_block_size_that_the_launch_tells_the_kernel_in_another_way_too_is_refused() -> None:
+    text = STRATEGY.example.before.replace(
+        "factor, BLOCK: tl.constexpr", "factor, BLOCK: tl.constexpr, EVEN: tl.constexpr"
+    )
+    text = text.replace("BLOCK=BLOCK,", "BLOCK=BLOCK, EVEN=n % BLOCK == 0,")
+    assert "BLOCK is also used on line" in refusal(STRATEGY, text).reason

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelwright.coders.carrying_out import carried_out
-from kernelwright.macro.strategies import triton_autotune, triton_online_reduction, triton_retune, triton_tune_launch
+from kernelwright.macro.strategies import (
+    triton_autotune,
+    triton_even_blocks,
+    triton_online_reduction,
+    triton_retune,
+    triton_tune_launch,
+)
 from kernelwright.macro.strategy import Strategy
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
@@ -16,7 +22,8 @@ from kernelwright.values import Language, Refusal, apply
 from macro.triton_files import observe
 
 STRATEGIES = tuple(
-    one.STRATEGY for one in (triton_autotune, triton_online_reduction, triton_retune, triton_tune_launch)
+    one.STRATEGY
+    for one in (triton_autotune, triton_even_blocks, triton_online_reduction, triton_retune, triton_tune_launch)
 )
 MATMUL = (Path(__file__).parents[3] / "examples" / "triton_matmul.py").read_text()
 SOURCES = (MATMUL, *(strategy.example.before for strategy in STRATEGIES))

@@ -8,7 +8,7 @@ from kernelwright.source.cuda import parse, read
 from kernelwright.source.cuda.accesses import accesses, flat_index
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.kernels import find_kernels
-from kernelwright.source.cuda.polynomials import Polynomial
+from kernelwright.source.polynomials import Polynomial
 
 TEXT = """\
 #include <cuda_runtime.h>

@@ -11,8 +11,8 @@ from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import indented, region
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.expressions import Loop, Names
-from kernelwright.source.cuda.polynomials import Polynomial, number
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk
+from kernelwright.source.polynomials import Polynomial, number
 from kernelwright.values import Refusal
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}

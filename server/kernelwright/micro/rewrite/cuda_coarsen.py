@@ -14,8 +14,8 @@ from kernelwright.micro.rewrite.cuda_pointers import mentions
 from kernelwright.micro.rewrite.cuda_region import Change, indented, region, unit_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.flow import Flow
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, is_inside, of_type
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Refusal
 
 _ALONG_Y = frozenset(f"{name}.y" for name in ("threadIdx", "blockIdx", "blockDim", "gridDim"))

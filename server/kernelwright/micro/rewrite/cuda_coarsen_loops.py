@@ -20,10 +20,10 @@ from kernelwright.micro.rewrite.cuda_independent import declared_in, kept_name
 from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, limit_of
 from kernelwright.micro.rewrite.cuda_region import Change, changed
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.expressions import Loop, Names
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, is_inside, of_type
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Refusal
 
 _SHORT = 64  # turns of a nest that is unrolled

@@ -7,8 +7,8 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda import File, Function, Source
 from kernelwright.source.cuda.expressions import BUILT_IN, Names
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type, walk
+from kernelwright.source.polynomials import Polynomial
 
 _ATOM = re.compile(r"[\w.]+(?:\[[^\[\]]*\])*|[\w.]*\([^()]*\)|\(.*\)")
 _TIGHT = ("*", "/", "%", "<<", ">>", "&", "|", "^")

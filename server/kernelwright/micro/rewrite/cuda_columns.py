@@ -19,7 +19,7 @@ from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import indented, region, unit_of
 from kernelwright.micro.rewrite.cuda_rows import RowLoop, row_loop, target_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.expressions import Loop
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk
 

@@ -8,8 +8,8 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda import File, Launch
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.polynomials import Polynomial, number
 from kernelwright.source.cuda.text import field, of_type, walk
+from kernelwright.source.polynomials import Polynomial, number
 
 AXES = ("x", "y", "z")
 _DIMS = ("dim3", "uint3")

@@ -10,11 +10,11 @@ from kernelwright.micro.rewrite.cuda_code import mentions, named, plain, unsettl
 from kernelwright.micro.rewrite.cuda_guarded import declared, statements_of, type_of
 from kernelwright.micro.rewrite.cuda_inner_loop import InnerLoop, inner_loop, is_product_sum, sum_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.accesses import Access
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, is_inside, of_type
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Refusal
 
 _AXES = ("x", "y")

@@ -15,8 +15,8 @@ from kernelwright.micro.rewrite.cuda_threads import covered, guarded, is_index, 
 from kernelwright.source.cuda import File, Function, Launch
 from kernelwright.source.cuda.definitions import read_apart
 from kernelwright.source.cuda.expressions import BUILT_IN, Loop, Names
-from kernelwright.source.cuda.polynomials import name
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk
+from kernelwright.source.polynomials import name
 from kernelwright.values import Refusal
 
 Block = tuple[int, int, int]

@@ -11,8 +11,8 @@ from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, counts, limit_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.accesses import Access, flat_index
 from kernelwright.source.cuda.expressions import Loop, Names
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Refusal
 
 _CALLS = ("fmaxf", "fminf", "fmax", "fmin", "max", "min")

@@ -11,11 +11,11 @@ from kernelwright.micro.rewrite.cuda_guarded import X, Y, statements_of
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import unit_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.accesses import Access
 from kernelwright.source.cuda.flow import Flow
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Refusal
 
 _EXACT = re.compile(r"__syncthreads|__\w{1,24}_sync|__syncwarp|\basm\b|atomic\w+|\bgoto\b")

@@ -8,8 +8,8 @@ from tree_sitter import Node
 from kernelwright.micro.rewrite.cuda_grid import AXES, Division, Geometry, bare
 from kernelwright.source.cuda import File
 from kernelwright.source.cuda.expressions import Loop, Names
-from kernelwright.source.cuda.polynomials import Polynomial, name, number
 from kernelwright.source.cuda.text import field, walk
+from kernelwright.source.polynomials import Polynomial, name, number
 from kernelwright.values import Refusal
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}

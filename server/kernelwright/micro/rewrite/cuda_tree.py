@@ -9,11 +9,11 @@ from tree_sitter import Node
 from kernelwright.micro.rewrite.cuda_code import plain
 from kernelwright.micro.rewrite.cuda_guarded import X, statements_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.accesses import Access
 from kernelwright.source.cuda.expressions import Loop
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, is_inside, of_type
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Refusal
 
 _HALVES = re.compile(r"(\w+)(?:>>=1|/=2|=\1>>1|=\1/2)")

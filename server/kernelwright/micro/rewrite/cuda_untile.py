@@ -9,11 +9,12 @@ from kernelwright.micro.rewrite.cuda_code import plain, written
 from kernelwright.micro.rewrite.cuda_guarded import X, Y, declared, joined, statements_of
 from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, counts, is_zero
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda import polynomials, read
+from kernelwright.source import polynomials
+from kernelwright.source.cuda import read
 from kernelwright.source.cuda.accesses import Access
 from kernelwright.source.cuda.expressions import Loop, Names
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, is_inside, of_type
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Refusal
 
 _BARRIER = "__syncthreads();"

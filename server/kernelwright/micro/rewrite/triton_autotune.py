@@ -123,10 +123,13 @@ def _shared_variable(site: Site) -> Refusal | None:
 
 
 def _other_use(site: Site, constant: Constant) -> ast.Name | None:
-    """A read of the constant's variable outside of the grid and the launch."""
+    """A read of the constant's variable outside of the grid and of the arguments that give the launch its constants."""
     if not constant.variable:
         return None
-    own = {id(node) for part in (site.grid, site.call) for node in walk(part)}
+    tuned = _tuned(site)
+    arguments = [value for name, value in zip(_positional(site), site.call.args, strict=True) if name in tuned]
+    arguments += [keyword.value for keyword in site.call.keywords if keyword.arg in tuned]
+    own = {id(node) for part in (site.grid, site.call.func, *arguments) for node in walk(part)}
     for node in walk(site.function):
         if (
             isinstance(node, ast.Name)

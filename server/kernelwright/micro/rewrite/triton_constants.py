@@ -25,7 +25,7 @@ def _edits(site: Site, values: Mapping[str, int]) -> list[TextEdit]:
             added.append(f"{constant.name}={value}")
         edits += [TextEdit(start, end, str(value)) for start, end in constant.spans]
     if added:
-        edits.append(_insertion(site, added))
+        edits.append(with_keywords(site, added))
     for name in unread_without(site, tuple(one for one in site.options if one.name in values)):
         edits += removals(site, name) or []
     return edits
@@ -99,18 +99,22 @@ def replaced(text: str, edits: list[TextEdit]) -> str:
     return text
 
 
-def _insertion(site: Site, keywords: list[str]) -> TextEdit:
-    """After the last argument: on lines of their own where the launch is written one argument a line."""
+def with_keywords(site: Site, keywords: list[str]) -> TextEdit:
+    """Adds arguments after the last one of the launch."""
     call, launcher = site.call, site.launcher
     arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
     if not arguments:
         end = launcher.span(call)[1] - 1
         return TextEdit(end, end, ", ".join(keywords))
-    last = max(arguments, key=lambda node: launcher.span(node)[1])
-    start, end = launcher.span(last)
-    line_start = site.text.rfind("\n", 0, start) + 1
-    line_end = site.text.find("\n", end)
-    lead = site.text[line_start:start]
-    rest = site.text[end : line_end if line_end >= 0 else len(site.text)].strip()
+    return appended(site.text, max((launcher.span(node) for node in arguments), key=lambda span: span[0]), keywords)
+
+
+def appended(text: str, last: tuple[int, int], items: list[str]) -> TextEdit:
+    """Adds items after the last one, on lines of their own where it has one for itself."""
+    start, end = last
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    lead = text[line_start:start]
+    rest = text[end : line_end if line_end >= 0 else len(text)].strip()
     separator = f",\n{lead}" if not lead.strip() and rest in ("", ",") else ", "
-    return TextEdit(end, end, separator + separator.join(keywords))
+    return TextEdit(end, end, separator + separator.join(items))

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.definitions import File
 from kernelwright.source.cuda.expressions import Loop, Names
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, walk
+from kernelwright.source.polynomials import Polynomial
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.definitions import File, Function
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type, walk
+from kernelwright.source.polynomials import Polynomial
 
 BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _INTEGER = re.compile(r"(-?(?:0[xX][0-9a-fA-F]+|\d+))[uUlL]*$")

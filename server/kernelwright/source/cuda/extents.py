@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.accesses import accesses, flat_index
 from kernelwright.source.cuda.definitions import File, Function, Launch
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.polynomials import Polynomial
 
 _LESS = {"<": 0, "<=": 1, ">=": 0}  # what is added to the limit; `i >= n` ends the thread, or leads elsewhere
 _MORE = {">": 0, ">=": 1}

@@ -4,12 +4,12 @@ import re
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.definitions import File, Function
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field
 from kernelwright.source.cuda.variables import Variable, Write, parts, plain
 from kernelwright.source.cuda.varying import Varying
+from kernelwright.source.polynomials import Polynomial
 
 VARYING = "?"
 """In front of a name in a polynomial that stands for an expression which may differ between threads."""

@@ -14,9 +14,9 @@ from kernelwright.source.cuda.extents import extents, guards
 from kernelwright.source.cuda.flattened import flattened, with_structures
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.numbers import Numbers
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.source.cuda.types import DTYPES, VECTOR, WHOLE, dtype_of, is_known
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Kernel, Refusal, TensorSpec
 

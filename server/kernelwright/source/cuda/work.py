@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda import polynomials
+from kernelwright.source import polynomials
 from kernelwright.source.cuda.accesses import accesses, flat_index
 from kernelwright.source.cuda.definitions import File, Function
 from kernelwright.source.cuda.expressions import BUILT_IN, Loop, Names
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Estimate
 
 _ARITHMETIC = frozenset("+-*/")

@@ -11,10 +11,10 @@ from kernelwright.source.cuda.accesses import kind_of
 from kernelwright.source.cuda.definitions import File, Function
 from kernelwright.source.cuda.flow import VARYING, Flow
 from kernelwright.source.cuda.numbers import SIZES, Dims, Number
-from kernelwright.source.cuda.polynomials import Polynomial, number
 from kernelwright.source.cuda.text import field
 from kernelwright.source.cuda.variables import Guard, Variable, parts
 from kernelwright.source.findings.cuda_launches import AXES, LaunchSite
+from kernelwright.source.polynomials import Polynomial, number
 
 WARP = 32
 SECTOR = 32  # bytes that move together

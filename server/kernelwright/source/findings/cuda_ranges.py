@@ -8,11 +8,11 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.flow import VARYING
 from kernelwright.source.cuda.numbers import Number, Numbers
-from kernelwright.source.cuda.polynomials import Polynomial
 from kernelwright.source.cuda.text import field
 from kernelwright.source.cuda.variables import Variable
 from kernelwright.source.findings.cuda import CudaUnit, Element
 from kernelwright.source.findings.cuda_launches import LaunchSite
+from kernelwright.source.polynomials import Polynomial
 
 _AXES = "xyz"
 _TRIED = 8  # threads out of bounds, and rows of them, whose conditions are looked at

@@ -1,6 +1,6 @@
 """Words for what the rules of CUDA speak of."""
 
-from kernelwright.source.cuda.polynomials import Polynomial
+from kernelwright.source.polynomials import Polynomial
 
 
 def written(polynomial: Polynomial) -> str:

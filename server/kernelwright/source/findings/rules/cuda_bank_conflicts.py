@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from kernelwright.source.cuda.polynomials import Polynomial, number
 from kernelwright.source.cuda.text import field
 from kernelwright.source.findings.cuda import WARP, CudaChange, CudaProblem, CudaUnit, Element, Shared
 from kernelwright.source.findings.cuda_words import written
 from kernelwright.source.findings.rule import Rule, Severity
+from kernelwright.source.polynomials import Polynomial, number
 from kernelwright.values import Language
 
 _BANKS = 128  # bytes of all banks side by side

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from math import gcd
 
 from kernelwright.source.cuda.flow import VARYING
-from kernelwright.source.cuda.polynomials import Polynomial, number
 from kernelwright.source.cuda.text import field, is_inside, walk
 from kernelwright.source.findings.cuda import WARP, CudaProblem, CudaUnit, Element
 from kernelwright.source.findings.cuda_barriers import Meeting, meetings
 from kernelwright.source.findings.rule import Rule, Severity
+from kernelwright.source.polynomials import Polynomial, number
 from kernelwright.values import Language
 
 _AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from kernelwright.source.cuda import polynomials
-from kernelwright.source.cuda.polynomials import Polynomial
+from kernelwright.source import polynomials
 from kernelwright.source.findings.cuda import SECTOR, WARP, CudaProblem, CudaUnit, Element
 from kernelwright.source.findings.cuda_words import written
 from kernelwright.source.findings.rule import Rule, Severity
+from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Language
 
 _FEW = 16  # what a thread reads of the sectors is still in the cache when it comes to the next element
