@@ -229,6 +229,7 @@ MAY_LIST_OPERATORS = {
     "ops/*.py": "the table",
     "micro/rewrite/algebra*.py": "rules that rewrite just these",
     "micro/rewrite/naming.py": "runs of operators that have a name together",
+    "micro/rewrite/triton_rows.py": "functions of Triton's language",
     "proof/worker/gate/named_numbers.py": "comparisons of a text with a number",
     "proof/worker/interpreter/libdevice.py": "functions of libdevice",
     "proof/worker/languages/cuda/widened.py": "functions of C",

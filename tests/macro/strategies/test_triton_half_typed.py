@@ -13,6 +13,7 @@ from kernelwright.macro.strategies import (
     triton_even_blocks,
     triton_online_reduction,
     triton_retune,
+    triton_several_rows,
     triton_tune_launch,
 )
 from kernelwright.macro.strategy import Strategy
@@ -23,7 +24,14 @@ from macro.triton_files import observe
 
 STRATEGIES = tuple(
     one.STRATEGY
-    for one in (triton_autotune, triton_even_blocks, triton_online_reduction, triton_retune, triton_tune_launch)
+    for one in (
+        triton_autotune,
+        triton_even_blocks,
+        triton_online_reduction,
+        triton_retune,
+        triton_several_rows,
+        triton_tune_launch,
+    )
 )
 MATMUL = (Path(__file__).parents[3] / "examples" / "triton_matmul.py").read_text()
 SOURCES = (MATMUL, *(strategy.example.before for strategy in STRATEGIES))

@@ -1,0 +1,239 @@
+"""Triton kernels that handle one row a program, read as work on several: what differs by row, what by column."""
+
+import ast
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Flag
+
+from kernelwright.micro.rewrite.triton_source import Fragment
+from kernelwright.source.bindings import bindings_of
+from kernelwright.source.calls import argument, constexprs
+from kernelwright.source.triton.reader import TL, Access, Reading
+from kernelwright.values import Refusal
+
+REDUCTIONS = ("sum", "max", "min", "argmax", "argmin", "xor_sum")
+SCANS = ("cumsum", "cumprod")
+_ELEMENTWISE = frozenset((
+    "abs", "cast", "cdiv", "ceil", "clamp", "cos", "div_rn", "erf", "exp", "exp2", "fdiv", "floor", "fma", "log", "log2",
+    "maximum", "minimum", "rand", "randn", "rsqrt", "sigmoid", "sin", "sqrt", "sqrt_rn", "umulhi", "where",
+))  # fmt: skip
+_SILENT = frozenset(("static_assert", "static_print", "constexpr", "assume"))
+_HINTS = ("multiple_of", "max_contiguous")
+_NUMBERS = ("float", "int", "min", "max")
+_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.If, ast.Pass)
+_NO_SHAPE = ("dtype", "type", "element_ty")
+
+
+class Kind(Flag):
+    """Along what a value has different elements: each row of its own, each column, both or neither."""
+
+    NONE = 0
+    ROW = 1
+    COLUMN = 2
+
+
+class _Unreadable(Exception):
+    """What is no work on single rows, and the line (from 1) where it stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A kernel whose program 0-axis id counts rows, and whose lanes are the columns of one. `block`: how many lanes."""
+
+    kernel: Fragment
+    kinds: Mapping[str, Kind]
+    ids: tuple[ast.Call, ...]
+    lanes: tuple[ast.Call, ...]
+    folds: tuple[ast.Call, ...]  # along the columns
+    scans: tuple[ast.Call, ...]
+    guarded: tuple[Access, ...]  # whose addresses differ by row
+    block: ast.expr
+
+
+def rows_of(kernel: Fragment) -> Rows | Refusal:
+    """The kernel as work on rows, or why it is none."""
+    try:
+        return _Reader(kernel).rows()
+    except _Unreadable as found:
+        words, line = found.args
+        return Refusal(words, line=line - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    kernel: Fragment
+
+    @property
+    def reading(self) -> Reading:
+        return self.kernel.reading
+
+    def rows(self) -> Rows:
+        function = self.kernel.function
+        reading = self.reading
+        loop = next((node for node in reading.nodes if isinstance(node, ast.For | ast.While)), None)
+        if loop is not None:
+            raise _Unreadable(
+                "The kernel has a loop: only rows that one block covers can go side by side.", loop.lineno
+            )
+        for statement in function.body:
+            self._look(statement)
+        ids = tuple(call for name, call in reading.calls if name == "program_id" and _is(argument(call, 0, "axis"), 0))
+        if not ids:
+            raise _Unreadable("The kernel does not ask for its program id along axis 0.", function.lineno)
+        ends = {ast.dump(one.end): one.end for one in reading.lanes if one.end is not None}
+        if len(ends) != 1 or not all(_is(one.start, 0) for one in reading.lanes):
+            raise _Unreadable(
+                "The kernel has no single range of lanes, which would be the columns of a row.", function.lineno
+            )
+        (block,) = ends.values()
+        if isinstance(block, ast.Name) and block.id in reading.shares:
+            words = f"Programs take {block.id} elements each of something longer than a row."
+            raise _Unreadable(words, function.lineno)
+        kinds = self._kinds
+        guarded = tuple(one for one in reading.accesses if self._is_guarded(one))
+        if not any(one.kind == "store" for one in guarded):
+            raise _Unreadable("The kernel stores nothing at an address that differs by row.", function.lineno)
+        calls = [*reading.calls]
+        folds = tuple(call for name, call in calls if name in REDUCTIONS)
+        scans = tuple(call for name, call in calls if name in SCANS)
+        return Rows(self.kernel, kinds, ids, tuple(one.call for one in reading.lanes), folds, scans, guarded, block)
+
+    @functools.cached_property
+    def _kinds(self) -> Mapping[str, Kind]:
+        """The kind of each name: that of all values it is given together."""
+        found: dict[str, Kind] = {}
+        known = constexprs(self.kernel.function)
+        changed = True
+        while changed:
+            changed = False
+            for one in bindings_of(self.kernel.function):
+                before = found.get(one.name, Kind.NONE)
+                if one.name not in known and (kind := before | self._kind(one.value, found)) != before:
+                    found[one.name] = kind
+                    changed = True
+        return found
+
+    def _look(self, statement: ast.stmt) -> None:
+        """Raises for a statement that does not act on each row by itself."""
+        if isinstance(statement, ast.For | ast.While):
+            raise _Unreadable(
+                "The kernel has a loop: only rows that one block covers can go side by side.", statement.lineno
+            )
+        if not isinstance(statement, _STATEMENTS):
+            raise _Unreadable("The program may end or branch off before its row is done.", statement.lineno)
+        if isinstance(statement, ast.If):
+            if self._kind(statement.test, self._kinds):
+                raise _Unreadable("Which branch is taken differs by row or column.", statement.lineno)
+            for inner in (*statement.body, *statement.orelse):
+                self._look(inner)
+        elif isinstance(statement, ast.Assign):
+            if not all(isinstance(target, ast.Name | ast.Tuple) for target in statement.targets):
+                raise _Unreadable("Something other than a name is assigned to.", statement.lineno)
+            self._kind(statement.value, self._kinds)
+        elif isinstance(statement, ast.Expr | ast.AugAssign | ast.AnnAssign) and statement.value is not None:
+            self._kind(statement.value, self._kinds)
+
+    def _is_guarded(self, access: Access) -> bool:
+        pointer = self._kind(access.pointer, self._kinds)
+        mask = self._kind(access.mask, self._kinds) if access.mask is not None else Kind.NONE
+        line = access.call.lineno
+        if (mask & Kind.ROW and not pointer & Kind.ROW) or (mask & Kind.COLUMN and not pointer & Kind.COLUMN):
+            raise _Unreadable("A mask has more elements than the address that it guards.", line)
+        if access.kind == "store":
+            value = argument(access.call, 1, "value")
+            stored = self._kind(value, self._kinds) if value is not None else Kind.NONE
+            if not pointer & Kind.ROW:
+                raise _Unreadable("Every row is stored at the same address.", line)
+            if stored & ~pointer:
+                raise _Unreadable("More elements are stored than there are addresses.", line)
+        return bool(pointer & Kind.ROW)
+
+    def _kind(self, node: ast.expr, names: Mapping[str, Kind]) -> Kind:
+        """Raises for what has a meaning of its own in two dimensions."""
+        match node:
+            case ast.Constant():
+                return Kind.NONE
+            case ast.Name(id=id):
+                return names.get(id, Kind.NONE)
+            case ast.Attribute(value=value, attr=attr):
+                if attr in _NO_SHAPE or self.reading.canonical(node) or not self._kind(value, names):
+                    return Kind.NONE
+            case ast.BinOp(left=left, right=right) if not isinstance(node.op, ast.MatMult):
+                return self._kind(left, names) | self._kind(right, names)
+            case ast.UnaryOp(op=op, operand=operand):
+                kind = self._kind(operand, names)
+                if not (isinstance(op, ast.Not) and kind):
+                    return kind
+            case ast.Compare(left=left, comparators=[right]):
+                return self._kind(left, names) | self._kind(right, names)
+            case ast.BoolOp(values=values):
+                if not self._joined(values, names):
+                    return Kind.NONE
+            case ast.IfExp(test=test, body=one, orelse=other):
+                if not self._kind(test, names):
+                    return self._joined((one, other), names)
+            case ast.Tuple(elts=parts):
+                return self._joined(parts, names)
+            case ast.Call():
+                return self._called(node, names)
+        raise _Unreadable(f"What {_short(node)} is for several rows cannot be told.", node.lineno)
+
+    def _joined(self, nodes: Sequence[ast.expr], names: Mapping[str, Kind]) -> Kind:
+        return functools.reduce(lambda kind, one: kind | self._kind(one, names), nodes, Kind.NONE)
+
+    def _called(self, call: ast.Call, names: Mapping[str, Kind]) -> Kind:
+        name, canonical = self.reading.tl(call), self.reading.canonical(call)
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if any(isinstance(arg, ast.Starred) for arg in given):
+            raise _Unreadable(f"What {_short(call)} is given cannot be told.", call.lineno)
+        match call.func:
+            case ast.Attribute(value=value, attr="to") if not canonical:
+                return self._kind(value, names)
+        if name == "program_id" and isinstance(axis := argument(call, 0, "axis"), ast.Constant):
+            return Kind.ROW if _is(axis, 0) else Kind.NONE
+        if name == "arange":
+            return Kind.COLUMN
+        if name in REDUCTIONS or name in SCANS:
+            return self._folded(call, name, names)
+        kind = self._joined(given, names)
+        if name == "load":
+            pointer = argument(call, 0, "pointer")
+            return self._kind(pointer, names) if pointer is not None else kind
+        if name == "store":
+            return Kind.NONE
+        if name in _ELEMENTWISE or canonical.startswith(f"{TL}extra.") or name in _SILENT:
+            return kind
+        if not kind and (name in _HINTS or (isinstance(call.func, ast.Name) and call.func.id in _NUMBERS)):
+            return Kind.NONE
+        raise _Unreadable(f"What {_short(call)} is for several rows cannot be told.", call.lineno)
+
+    def _folded(self, call: ast.Call, name: str, names: Mapping[str, Kind]) -> Kind:
+        value = call.args[0] if call.args else None
+        axis = argument(call, 1, "axis")
+        plain = axis is None or _is(axis, 0) or _is(axis, -1)
+        silent = all(keyword.arg in ("axis", "dtype", "tie_break_left", "reverse") for keyword in call.keywords)
+        if value is None or not plain or not silent or len(call.args) > 2:
+            raise _Unreadable(f"What {_short(call)} is for several rows cannot be told.", call.lineno)
+        kind = self._kind(value, names)
+        if not kind & Kind.COLUMN and not self._is_settling(names):
+            raise _Unreadable(f"{_short(call)} folds something that has no columns.", call.lineno)
+        return Kind.ROW if name in REDUCTIONS else kind
+
+    def _is_settling(self, names: Mapping[str, Kind]) -> bool:
+        """Whether the kinds of names are still being found."""
+        return "_kinds" not in self.__dict__
+
+
+def _is(node: ast.expr | None, value: int) -> bool:
+    match node:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number)):
+            return type(number) is int and -number == value
+        case ast.Constant(value=number):
+            return type(number) is int and number == value
+    return node is None and value == 0
+
+
+def _short(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= 40 else f"{text[:37]}..."

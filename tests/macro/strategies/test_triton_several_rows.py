@@ -1,0 +1,213 @@
+"""Several rows a program: how each form is written, what the gate says of odd numbers of rows, and what is refused."""
+
+import ast
+
+import pytest
+
+from kernelwright.macro.strategies.triton_several_rows import STRATEGY
+from macro.triton_files import HEAD, gated, observe, refusal, rewritten
+
+ROW = "row = tl.program_id(0)\ncols = tl.arange(0, BLOCK)\nmask = cols < n\n"
+LOAD = 'x = tl.load(x_ptr + row * stride + cols, mask=mask, other=-float("inf"))\n'
+STORE = "tl.store(y_ptr + row * n + cols, x, mask=mask)"
+SETUP = """\
+    y = torch.empty_like(x)
+    s = torch.empty(x.shape[0], device=x.device)
+    BLOCK = triton.next_power_of_2(x.shape[1])
+"""
+LAUNCH = "first_kernel[(x.shape[0],)](x, y, s, x.stride(0), x.shape[1], BLOCK=BLOCK)"
+
+
+def kernel(
+    body: str, launch: str = LAUNCH, setup: str = SETUP, jit: str = "@triton.jit", more: str = "", calls: str = ""
+) -> str:
+    lines = "".join(f"    {line}\n" if line else "\n" for line in body.splitlines())
+    workload = calls or "# workload: rows(randn(20000, 60))\n# workload: rows(randn(37, 60))\n"
+    return (
+        f"{HEAD}{jit}\ndef first_kernel(x_ptr, y_ptr, s_ptr, stride, n, BLOCK: tl.constexpr{more}):\n{lines}\n\n"
+        f"{workload}def rows(x):\n{setup}    {launch}\n    return y, s\n"
+    )
+
+
+SUMS = "tl.store(s_ptr + row, tl.sum(tl.where(mask, x, 0.0), axis=0))\n"
+SOFTMAX = ROW + LOAD + "e = tl.exp(x - tl.max(x))\nx = e / tl.sum(e, 0)\n" + STORE + "\n" + SUMS
+TYPED = "row = tl.program_id(axis=0).to(tl.int64)\n" + ROW.partition("\n")[2] + LOAD + STORE + "\n" + SUMS
+INLINE = (
+    "cols = tl.arange(0, BLOCK)\nx_ptr += tl.program_id(0) * stride\n"
+    "x = tl.load(x_ptr + cols, cols < n, 0.0)\n"
+    "tl.store(y_ptr + tl.program_id(0) * n + cols, x * 2, cols < n)\ntl.store(s_ptr + tl.program_id(0), tl.max(x, axis=0))"
+)
+NORM = (
+    ROW + LOAD + "mean = tl.sum(tl.where(mask, x, 0.0), axis=0) / n\nd = tl.where(mask, x - mean, 0.0)\n"
+    "scale = 1 / tl.sqrt(tl.sum(d * d, axis=-1) / n + 1e-5)\nw = tl.load(x_ptr + cols, mask=mask)\n"
+    "if stride > 0:\n    w = w + 1\nx = d * scale * w\ntl.store(s_ptr + row, mean)\n" + STORE
+)  # fmt: skip
+PICKED = (
+    ROW + "first = tl.load(x_ptr + row * stride)\nat = tl.abs(first * 100).to(tl.int32) % 3\n"
+    "x = tl.load(x_ptr + at * stride + cols, mask=mask & (cols > 0), other=0.0)\n" + STORE + "\n"
+    "tl.store(s_ptr + row, tl.argmax(x, axis=0).to(tl.float32))"
+)  # fmt: skip
+SCANNED = ROW + LOAD + "x = tl.cumsum(tl.where(mask, x, 0.0), axis=0)\n" + STORE + "\n" + SUMS
+COUNTED = kernel(SOFTMAX, more=", m=7").replace("first_kernel[(x.shape[0],)]", "first_kernel[(len_,)]")
+COUNTED = COUNTED.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, m=len_)").replace(
+    "    y = torch", "    len_ = x.shape[0]\n    y = torch"
+)
+
+FORMS = {
+    "a softmax": kernel(SOFTMAX),
+    "a wide row number": kernel(TYPED),
+    "the id within expressions": kernel(INLINE),
+    "a mean and a branch that all rows take": kernel(NORM),
+    "rows that are looked up": kernel(PICKED),
+    "a scan": kernel(SCANNED),
+    "a parameter that has the rows already, and defaults": COUNTED,
+    "a grid with a name": kernel(SOFTMAX, "grid = (x.shape[0],)\n    " + LAUNCH.replace("(x.shape[0],)", "grid")),
+    "a grid that asks": kernel(SOFTMAX, LAUNCH.replace("(x.shape[0],)", "lambda meta: (x.shape[0], 1)")),
+    "a literal block": kernel(SOFTMAX, LAUNCH.replace("BLOCK=BLOCK", "BLOCK=64")),
+    "a block size computed in the launch": kernel(
+        SOFTMAX, LAUNCH.replace("BLOCK=BLOCK", "BLOCK=triton.next_power_of_2(x.shape[1])")
+    ),
+    "tuned warps": kernel(SOFTMAX, jit='@triton.autotune([triton.Config({}, num_warps=2)], key=["n"])\n@triton.jit'),
+}
+
+
+def test_each_form_is_written_for_blocks_of_several_sizes() -> None:
+    for name, text in FORMS.items():
+        variants = rewritten(STRATEGY, text)
+        assert len(set(variants)) == 4, name
+        for after in variants:
+            ast.parse(after)
+            assert after.count("tl.arange(0, ROWS)[:, None]") == 1, name
+            assert after.count("triton.cdiv(") == 1, name
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("a softmax", "row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]\n    rows_inside = row < n_rows\n"),
+        ("a softmax", "tl.max(x, axis=1, keep_dims=True))\n    x = e / tl.sum(e, axis=1, keep_dims=True)\n"),
+        (
+            "a softmax",
+            "tl.store(s_ptr + row, tl.sum(tl.where(mask, x, 0.0), axis=1, keep_dims=True), mask=rows_inside)",
+        ),
+        ("a softmax", "BLOCK: tl.constexpr, n_rows, ROWS: tl.constexpr):"),
+        ("a softmax", "    ROWS = max(2048 // BLOCK, 1)\n    first_kernel[(triton.cdiv(x.shape[0], ROWS),)](x,"),
+        ("a softmax", "BLOCK=BLOCK, n_rows=x.shape[0], ROWS=ROWS)"),
+        (
+            "a wide row number",
+            "row = (tl.program_id(axis=0) * ROWS + tl.arange(0, ROWS)[:, None]).to(tl.int64)\n    rows_inside = row < n_rows",
+        ),
+        (
+            "the id within expressions",
+            "    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]\n    rows_inside = rows < n_rows\n"
+            "    x_ptr += rows * stride\n    x = tl.load(x_ptr + cols, (cols < n) & rows_inside, 0.0)\n",
+        ),
+        ("a mean and a branch that all rows take", "w = tl.load(x_ptr + cols, mask=mask)\n"),
+        ("rows that are looked up", "first = tl.load(x_ptr + row * stride, mask=rows_inside)\n"),
+        ("rows that are looked up", "mask=mask & (cols > 0) & rows_inside, other=0.0)"),
+        ("a scan", "tl.cumsum(tl.where(mask, x, 0.0), axis=1)"),
+        ("a parameter that has the rows already, and defaults", "m=7, ROWS: tl.constexpr = 1):"),
+        ("a parameter that has the rows already, and defaults", "rows_inside = row < m\n"),
+        ("a grid with a name", "    ROWS = max(2048 // BLOCK, 1)\n    grid = (triton.cdiv(x.shape[0], ROWS),)\n"),
+        ("a grid that asks", "lambda meta: (triton.cdiv(x.shape[0], ROWS), 1)"),
+        ("a literal block", "    ROWS = 32\n"),
+        ("a block size computed in the launch", "ROWS = max(2048 // triton.next_power_of_2(x.shape[1]), 1)\n"),
+    ],
+)
+def test_what_stands_where(form: str, expected: str) -> None:
+    assert expected in rewritten(STRATEGY, FORMS[form])[0]
+
+
+def test_the_gate_passes_what_is_made_on_rows_that_do_not_come_out_even() -> None:
+    calls = ["rows(randn(37, 60))", "rows(randn(3, 1))"]
+    names = (
+        "the id within expressions",
+        "a mean and a branch that all rows take",
+        "rows that are looked up",
+        "a scan",
+        "a parameter that has the rows already, and defaults",
+        "a literal block",
+    )
+    made = {name: rewritten(STRATEGY, FORMS[name])[0] for name in ("a softmax", *names)}
+    asked = [(FORMS[name], after, calls) for name, after in made.items()]
+    wrong = [
+        made["a softmax"].replace("mask=mask & rows_inside)", "mask=mask)"),
+        made["a softmax"].replace(
+            "tl.sum(e, axis=1, keep_dims=True)", "tl.sum(tl.sum(e, axis=1, keep_dims=True), axis=0)"
+        ),
+    ]
+    assert not {*wrong} & {*made.values()}
+    found = gated([*asked, *((FORMS["a softmax"], one, calls) for one in wrong)])
+    assert dict(zip(made, found, strict=False)) == dict.fromkeys(made, "passed")
+    assert "passed" not in found[len(made) :]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (ROW + "for i in range(2):\n    " + LOAD + STORE, "The kernel has a loop"),
+        (ROW + "if row > n:\n    return\n" + LOAD + STORE, "Which branch is taken differs"),
+        (ROW + "if n > 3:\n    return\n" + LOAD + STORE, "may end or branch off"),
+        (ROW + LOAD + STORE + "\ntl.atomic_add(s_ptr, tl.sum(x))", "tl.atomic_add(s_ptr, tl.sum(x))"),
+        (ROW + LOAD + "x = other(x)\n" + STORE, "What other(x)"),
+        (ROW + LOAD + "x = x + offset()\n" + STORE, "What offset()"),
+        (ROW + LOAD + "x = x + tl.num_programs(0)\n" + STORE, "tl.num_programs(0)"),
+        (ROW + LOAD + "x = tl.reshape(x, (BLOCK,))\n" + STORE, "tl.reshape"),
+        (ROW + LOAD + "x = x[:, None]\n" + STORE, "x[:, None]"),
+        (ROW + LOAD + "x = tl.sum(x, axis=1)\n" + STORE, "tl.sum(x, axis=1)"),
+        (ROW + LOAD + "top, at = tl.max(x, axis=0, return_indices=True)\n" + STORE, "return_indices"),
+        (ROW + LOAD + "tl.store(y_ptr + cols, x, mask=mask)", "Every row is stored at the same address"),
+        (ROW + LOAD + "tl.store(y_ptr + row, x)", "More elements are stored"),
+        (ROW + LOAD + "tl.store(s_ptr + row, tl.sum(x), mask=mask)", "A mask has more elements"),
+        (ROW + LOAD + "x = x if row > 3 else x + 1\n" + STORE, "x if row > 3 else x + 1"),
+        (ROW.replace("row =", "axis = 0\nrow =").replace("(0)", "(axis)") + LOAD + STORE, "tl.program_id(axis)"),
+        (ROW.replace("program_id(0)", "program_id(1)") + LOAD + STORE, "does not ask for its program id along axis 0"),
+        (ROW + "more = tl.arange(0, 32)\n" + LOAD + STORE, "no single range of lanes"),
+        (
+            ROW.replace("tl.arange(0, BLOCK)", "row * BLOCK + tl.arange(0, BLOCK)") + LOAD + STORE,
+            "something longer than a row",
+        ),
+        (ROW + LOAD, "stores nothing"),
+    ],
+)
+def test_what_has_another_meaning_for_several_rows_is_refused(body: str, words: str) -> None:
+    assert words in refusal(STRATEGY, kernel(body)).reason
+
+
+LONG = "# workload: rows(randn(64, 3000))\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (kernel(SOFTMAX, LAUNCH + "\n    " + LAUNCH), "launched from several places"),
+        (kernel(SOFTMAX, LAUNCH.replace("(x.shape[0],)", "(count(x),)")), "How many rows the grid has"),
+        (
+            kernel(SOFTMAX, LAUNCH.replace("(x.shape[0],)", 'lambda m: (x.shape[0] // m["BLOCK"],)')),
+            "follows a block size",
+        ),
+        (kernel(SOFTMAX, LAUNCH.replace("BLOCK=BLOCK", "BLOCK=length(x)")), "How long a block is"),
+        (
+            kernel(SOFTMAX, LAUNCH.replace("(x.shape[0],)", "grid"), "    grid = (x.shape[0],)\n" + SETUP),
+            "before the block size",
+        ),
+        (kernel(SOFTMAX, setup=SETUP + "    ROWS = 3\n"), "another variable called ROWS"),
+        (kernel(SOFTMAX, more=", *rest"), "by a star"),
+        (kernel(SOFTMAX, calls=LONG), "A row has 4096 columns"),
+        (
+            kernel(SOFTMAX) + "\n\n@triton.jit\ndef second(x, n):\n    first_kernel(x, x, x, n, n, 64)\n",
+            "calls the kernel",
+        ),
+    ],
+)
+def test_launches_that_cannot_be_changed_are_refused(text: str, words: str) -> None:
+    assert words in refusal(STRATEGY, text).reason
+
+
+@pytest.mark.parametrize(
+    ("shape", "gain"), [((200000, 60), 0.3), ((200000, 600), 0.15), ((200, 60), 0.0)], ids=["short", "longer", "few"]
+)
+def test_the_gain_to_expect_follows_length_and_number_of_rows(shape: tuple[int, int], gain: float) -> None:
+    actions = STRATEGY.find(observe(kernel(SOFTMAX, calls=f"# workload: rows(randn{shape})\n")))
+    assert isinstance(actions, tuple)
+    assert actions[0].params["expected_gain"] == gain
