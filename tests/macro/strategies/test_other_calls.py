@@ -19,6 +19,7 @@ Row = tuple[str, str, str, str, str]  # name, text, rewritten text, what is call
 _MODEL = ("Model(*get_init_inputs())", "get_inputs()")
 _CALLS = {
     "triton.even-blocks": ("matmul", "[torch.randn(20, 96), torch.randn(96, 20)]"),
+    "triton.group-programs": ("matmul", "[torch.randn(20, 96), torch.randn(96, 20)]"),
     "triton.online-reduction": ("softmax", "[torch.randn(8, 33)]"),
     "triton.several-rows": ("rms_norm", "[torch.randn(8, 33), torch.randn(33)]"),
     "triton.stream-loads": ("rms_norm", "[torch.randn(8, 33), torch.randn(33)]"),

@@ -11,6 +11,7 @@ from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies import (
     triton_autotune,
     triton_even_blocks,
+    triton_group_programs,
     triton_online_reduction,
     triton_retune,
     triton_several_rows,
@@ -27,6 +28,8 @@ STRATEGIES = tuple(
     for one in (
         triton_autotune,
         triton_even_blocks,
+        triton_group_programs,
+        triton_group_programs,
         triton_online_reduction,
         triton_retune,
         triton_several_rows,

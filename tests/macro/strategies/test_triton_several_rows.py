@@ -118,6 +118,17 @@ def test_what_stands_where(form: str, expected: str) -> None:
     assert expected in rewritten(STRATEGY, FORMS[form])[0]
 
 
+def test_other_warps_than_four_are_raced_against_four() -> None:
+    computed = kernel(
+        SOFTMAX, LAUNCH.replace("BLOCK=BLOCK", "BLOCK=BLOCK, num_warps=warps"), SETUP + "    warps = BLOCK // 64\n"
+    )
+    for text in (kernel(SOFTMAX, LAUNCH.replace("BLOCK=BLOCK", "BLOCK=BLOCK, num_warps=1")), computed):
+        variants = rewritten(STRATEGY, text)
+        assert len(set(variants)) == 8
+        assert all("num_warps=4" in after and "warps = " not in after for after in variants[:4])
+        assert not any("num_warps=4" in after for after in variants[4:])
+
+
 def test_the_gate_passes_what_is_made_on_rows_that_do_not_come_out_even() -> None:
     calls = ["rows(randn(37, 60))", "rows(randn(3, 1))"]
     names = (

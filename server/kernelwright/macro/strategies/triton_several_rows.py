@@ -1,5 +1,6 @@
 """Handle several short rows in one program of a Triton kernel, so that each has enough work and memory requests in flight."""
 
+import itertools
 from collections.abc import Iterator
 
 from kernelwright.macro.intent import Intent, Text
@@ -17,6 +18,8 @@ _LONGEST = 1024
 
 _ELEMENTS = (2048, 4096, 1024, 8192)
 """Elements of a program's block that are raced: with four warps, 8 to 64 a thread."""
+
+_WARPS = 4
 
 _WAVES = 8
 """Programs a multiprocessor that run at once, at least: fewer rows than these are better kept apart."""
@@ -61,11 +64,14 @@ def _found(observation: Observation) -> tuple[Site, Rows, int | None] | Refusal:
 
 
 def _variants(site: Site, rows: Rows, length: int | None) -> Iterator[tuple[str, str] | Refusal]:
-    """(summary, text) for each size of a block that holds more than one row."""
-    for elements in _ELEMENTS:
+    """(summary, text) for each size of a block that holds more than one row, with warps for it where there are others."""
+    option = next((one for one in site.options if one.name == "num_warps"), None)
+    choices = (None,) if option is None or option.value == _WARPS else (_WARPS, None)
+    for warps, elements in itertools.product(choices, _ELEMENTS):
         if length is None or elements // length > 1:
-            text = with_several_rows(site, rows, elements)
-            yield text if isinstance(text, Refusal) else (f"rows of up to {elements} elements a program", text)
+            text = with_several_rows(site, rows, elements, warps)
+            words = "" if warps is None else f", {warps} warps"
+            yield text if isinstance(text, Refusal) else (f"rows of up to {elements} elements a program{words}", text)
 
 
 def _expected(observation: Observation, length: int | None) -> float:
@@ -108,7 +114,7 @@ Has each program of a kernel that handles one row handle several. The program id
 become columns, and everything computed from them follows by broadcasting: reductions run along axis 1 and keep it. Loads and
 stores at addresses that differ by row get a mask for the rows that there are; what all rows share, such as a weight, is
 loaded once. The launch starts `cdiv(rows, ROWS)` programs. `ROWS` is computed from the block size, so that longer rows go
-by themselves as before. Blocks of 1024 to 8192 elements are raced.
+by themselves as before. Blocks of 1024 to 8192 elements are raced, with four warps and with as many as before.
 
 It applies to straight-line kernels with one `tl.arange` over the columns. It does not apply when rows have more than 1024
 columns, when the kernel has a loop, a branch that differs by row, an atomic, an explicit shape or axis, or a function whose

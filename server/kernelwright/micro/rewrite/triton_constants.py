@@ -11,10 +11,11 @@ from kernelwright.values import TextEdit
 
 def with_values(site: Site, values: Mapping[str, int]) -> str:
     """The text with each constant at its value; options that were left at their default are added to the launch."""
-    return replaced(site.text, [edit for one in (site, *site.twins) for edit in _edits(one, values)])
+    return replaced(site.text, [edit for one in (site, *site.twins) for edit in value_edits(one, values)])
 
 
-def _edits(site: Site, values: Mapping[str, int]) -> list[TextEdit]:
+def value_edits(site: Site, values: Mapping[str, int]) -> list[TextEdit]:
+    """What writes other values for the constants of one launch; those that are not named stay."""
     edits: list[TextEdit] = []
     added: list[str] = []
     for constant in (*site.tiles, *site.options):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kernelwright.micro.rewrite.triton_constants import replaced
 from kernelwright.micro.rewrite.triton_flag import Flag, with_flags
 from kernelwright.micro.rewrite.triton_launch import Site
-from kernelwright.micro.rewrite.triton_source import Fragment, line_offset, names_in
+from kernelwright.micro.rewrite.triton_source import Fragment, free_name, line_offset, names_in
 from kernelwright.source.calls import constexprs
 from kernelwright.source.trees import statements
 from kernelwright.source.triton.even import Even, Part, Split, follows
@@ -71,8 +71,7 @@ def _flags(kernel: Fragment, found: tuple[Lighter, ...]) -> Mapping[Split, Flag]
     taken = names_in(kernel.function)
     flags: dict[Split, Flag] = {}
     for split in dict.fromkeys(one.split for one in found):
-        names = (f"EVEN_{split.size.upper()}{'_' * number}" for number in itertools.count())
-        name = next(name for name in names if name not in taken)
+        name = free_name(f"EVEN_{split.size.upper()}", taken)
         taken.add(name)
         flags[split] = Flag(name, split)
     return flags

@@ -35,7 +35,7 @@ def with_flags(site: Site, flags: tuple[Flag, ...]) -> list[TextEdit] | Refusal:
     if arguments.vararg is not None or arguments.kwarg is not None:
         return Refusal("The kernel takes parameters by a star, so none can be added.", line=kernel.function.lineno - 1)
     # False unless a launch says otherwise: other files may launch the kernel, too.
-    edits.append(parameters_added(kernel, [f"{one.name}: {_kind(kernel, one)} = False" for one in passed]))
+    edits.append(parameters_added(kernel, [f"{one.name}: {constexpr_kind(kernel)} = False" for one in passed]))
     launches = [_launch(one, passed) for one in (site, *site.twins)]
     plain = [edit for edit in launches if edit is not None]
     if len(plain) == len(launches):
@@ -49,7 +49,7 @@ def _local(kernel: Fragment, flags: tuple[Flag, ...]) -> TextEdit:
     first = body[1] if ast.get_docstring(kernel.function, clean=False) is not None and len(body) > 1 else body[0]
     at = line_offset(kernel.text, first.lineno - 1)
     pad = " " * first.col_offset
-    lines = (f"{one.name}: {_kind(kernel, one)} = {one.split.size} % {one.split.block} == 0" for one in flags)
+    lines = (f"{one.name}: {constexpr_kind(kernel)} = {one.split.size} % {one.split.block} == 0" for one in flags)
     return TextEdit(at, at, "".join(f"{pad}{line}\n" for line in lines))
 
 
@@ -64,11 +64,13 @@ def parameters_added(kernel: Fragment, added: list[str]) -> TextEdit:
     return appended(kernel.text, (start, end), added)
 
 
-def _kind(kernel: Fragment, flag: Flag) -> str:
-    """The annotation of the block size, which is a compile-time constant as the file writes it."""
-    block = next(p for p in parameters(kernel.function) if p.arg == flag.split.block)
-    assert block.annotation is not None
-    return kernel.source(block.annotation)
+def constexpr_kind(kernel: Fragment) -> str:
+    """How the kernel annotates what is known when it is compiled."""
+    known = constexprs(kernel.function)
+    found = next((p.annotation for p in parameters(kernel.function) if p.arg in known and p.annotation), None)
+    if found is not None:
+        return kernel.source(found)
+    return f"{kernel.aliases.spelled('triton.language') or 'tl'}.constexpr"
 
 
 def _launch(site: Site, flags: tuple[Flag, ...]) -> TextEdit | None:

@@ -1,14 +1,13 @@
 """Has each program of a Triton kernel handle several rows: rows along axis 0 of its blocks, columns along axis 1."""
 
 import ast
-import itertools
 import re
 
-from kernelwright.micro.rewrite.triton_constants import appended, replaced, with_keywords
-from kernelwright.micro.rewrite.triton_flag import is_plain, parameters_added
+from kernelwright.micro.rewrite.triton_constants import appended, replaced, value_edits, with_keywords
+from kernelwright.micro.rewrite.triton_flag import constexpr_kind, is_plain, parameters_added
 from kernelwright.micro.rewrite.triton_launch import Site, sole
 from kernelwright.micro.rewrite.triton_rows import REDUCTIONS, Rows
-from kernelwright.micro.rewrite.triton_source import Fragment, integer, line_offset, names_in, names_read
+from kernelwright.micro.rewrite.triton_source import Fragment, free_name, integer, line_offset, names_in, names_read
 from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import argument, constexprs, defaults, parameters
 from kernelwright.source.trees import statements, walk
@@ -16,19 +15,20 @@ from kernelwright.source.triton.reader import Access, is_absent
 from kernelwright.values import Refusal, TextEdit
 
 
-def with_several_rows(site: Site, rows: Rows, elements: int) -> str | Refusal:
-    """The text with as many rows a program as come to `elements`, at least one."""
+def with_several_rows(site: Site, rows: Rows, elements: int, warps: int | None = None) -> str | Refusal:
+    """The text with as many rows a program as come to `elements`, at least one, and with this number of warps."""
     launch = _Launch.of(site, rows)
     if isinstance(launch, Refusal):
         return launch
     kernel = site.kernel
     taken = names_in(kernel.function)
-    many, inside = _free("ROWS", taken), _free("rows_inside", taken)
-    count = launch.parameter or _free("n_rows", taken)
+    many, inside = free_name("ROWS", taken), free_name("rows_inside", taken)
+    count = launch.parameter or free_name("n_rows", taken)
     edits = launch.edits(many, count, elements)
     if isinstance(edits, Refusal):
         return edits
-    kind = _constexpr(kernel)
+    edits += value_edits(site, {"num_warps": warps} if warps is not None else {})
+    kind = constexpr_kind(kernel)
     some = "= 1" if [*defaults(kernel.function)] else ""
     added = [] if launch.parameter else [f"{count}{'=1' if some else ''}"]
     edits.append(parameters_added(kernel, [*added, " ".join(filter(None, (f"{many}: {kind}", some)))]))
@@ -38,19 +38,6 @@ def with_several_rows(site: Site, rows: Rows, elements: int) -> str | Refusal:
     edits += [edit for call in rows.folds + rows.scans for edit in _along_columns(kernel, rows, call)]
     edits += [_guard(kernel, access, inside) for access in rows.guarded]
     return replaced(kernel.text, edits)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    return next(f"{name}{'_' * n}" for n in itertools.count() if f"{name}{'_' * n}" not in taken)
-
-
-def _constexpr(kernel: Fragment) -> str:
-    """How the kernel annotates what is known when it is compiled."""
-    known = constexprs(kernel.function)
-    found = next((p.annotation for p in parameters(kernel.function) if p.arg in known), None)
-    if found is not None:
-        return kernel.source(found)
-    return f"{kernel.aliases.spelled('triton.language') or 'tl'}.constexpr"
 
 
 def _ids(kernel: Fragment, rows: Rows, many: str, inside: str, taken: set[str]) -> list[TextEdit]:
@@ -69,7 +56,7 @@ def _ids(kernel: Fragment, rows: Rows, many: str, inside: str, taken: set[str]) 
         at = line_end if line_end >= 0 else len(kernel.text)
         words = own if first.value is rows.ids[0] else f"({own})"
         return [TextEdit(start, end, words), TextEdit(at, at, f"\n{pad}{inside.format(first.targets[0].id)}")]
-    name = _free("rows", taken)
+    name = free_name("rows", taken)
     at = line_offset(kernel.text, first.lineno - 1)
     lines = f"{pad}{name} = {own}\n{pad}{inside.format(name)}\n"
     return [TextEdit(at, at, lines), *(TextEdit(*kernel.span(call), name) for call in rows.ids)]

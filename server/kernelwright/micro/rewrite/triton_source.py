@@ -4,6 +4,7 @@ import ast
 import functools
 import itertools
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 
 from kernelwright.source.calls import parameters
@@ -153,6 +154,11 @@ def assigned_names(node: ast.AST) -> frozenset[str]:
 def names_in(function: ast.FunctionDef) -> set[str]:
     """Every name that the function uses or takes."""
     return {n.id for n in walk(function) if isinstance(n, ast.Name)} | {p.arg for p in parameters(function)}
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, with underscores behind it where it is taken."""
+    return next(free for number in itertools.count() if (free := f"{name}{'_' * number}") not in taken)
 
 
 def integer(node: ast.AST | None) -> int | None:
