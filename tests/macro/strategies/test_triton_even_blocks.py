@@ -32,6 +32,8 @@ AT = "x_ptr + row * stride + k + lanes"
 BY_BLOCKS = "x_ptr + row * stride + k * BLOCK + lanes"
 COUNTED = "for k in range(0, tl.cdiv(n, BLOCK)):"
 
+MOVED = "for k in range(0, n, BLOCK):\n    total += tl.sum(tl.load(x_ptr + at, mask=at < n))\n    {}"
+
 FORMS = {
     "start + lanes < n": (PLAIN, f"tl.load({AT})"),
     "lanes < n - start": (summed(f"tl.load({AT}, mask=lanes < n - k, other=0.0)"), f"tl.load({AT})"),
@@ -54,6 +56,20 @@ FORMS = {
             f"tl.load({AT}, mask=inside, other=0.0)", before="inside = (k + lanes < n) & (lanes >= 2) & (lanes < 50)"
         ),
         f"tl.load({AT}, mask=(lanes >= 2) & (lanes < 50), other=0.0)",
+    ),
+    "several joined by and": (
+        summed(f"tl.load({AT}, mask=inside, other=0.0)", before="inside = row >= 0 and k + lanes < n"),
+        f"tl.load({AT}, mask=row >= 0, other=0.0)",
+    ),
+    "lanes that move on": (
+        "at = lanes\n" + summed("tl.load(x_ptr + row * stride + at, mask=at < n, other=0.0)") + "\n    at += BLOCK",
+        "tl.load(x_ptr + row * stride + at)",
+    ),
+    "lanes that move on by blocks": (
+        "at = lanes\n"
+        + summed("tl.load(x_ptr + row * stride + at, mask=at < n, other=0.0)", COUNTED)
+        + "\n    at += BLOCK",
+        "tl.load(x_ptr + row * stride + at)",
     ),
     "numbers of blocks": (
         summed(f"tl.load({BY_BLOCKS}, mask=lanes < n - k * BLOCK, other=0.0)", COUNTED),
@@ -134,10 +150,17 @@ DICTIONARY = LAUNCH.replace("BLOCK = 64", 'meta = {"BLOCK": 64}').replace("BLOCK
         (kernel(PLAIN, LITERAL), f"@triton.heuristics({HEURISTIC})\n@triton.jit"),
         (kernel(PLAIN, DICTIONARY), f"@triton.heuristics({HEURISTIC})\n@triton.jit"),
         (kernel(PLAIN, WITHOUT, f"{TUNED}@triton.jit"), f"{TUNED}@triton.heuristics({HEURISTIC})\n@triton.jit"),
+        (
+            kernel(PLAIN, WITHOUT, f"@other\n{TUNED}@triton.jit"),
+            f"@other\n{TUNED}@triton.heuristics({HEURISTIC})\n@triton.jit",
+        ),
         (kernel(PLAIN, LITERAL, OTHERS), f'({{"num_warps": lambda args: 4, {HEURISTIC[1:]})'),
         (kernel(PLAIN, kind=": tl.constexpr"), "    EVEN_N: tl.constexpr = n % BLOCK == 0\n    row ="),
     ],
-    ids=["a variable", "a sum", "a literal", "a dictionary", "a configuration", "other heuristics", "in the kernel"],
+    ids=[
+        "a variable", "a sum", "a literal", "a dictionary", "a configuration", "a wrapper around it", "other heuristics",
+        "in the kernel",
+    ],
 )  # fmt: skip
 def test_the_flag_is_computed_where_the_block_size_is_chosen(text: str, expected: str) -> None:
     (after,) = rewritten(STRATEGY, text)
@@ -182,7 +205,7 @@ def test_loops_over_two_sizes_get_two_flags() -> None:
 
 GATED = {
     name: kernel(FORMS[name][0])
-    for name in ("start + lanes < n", "one of several with a name", "numbers of blocks", "a range that may end sooner")
+    for name in ("start + lanes < n", "one of several with a name", "lanes that move on", "a range that may end sooner")
 } | {
     "a literal": kernel(PLAIN, LITERAL),
     "other heuristics": kernel(PLAIN, LITERAL, OTHERS),
@@ -223,6 +246,11 @@ def test_the_gate_passes_what_is_made_on_even_and_odd_sizes() -> None:
         (summed(f"tl.load({AT}, mask=inside, other=0.0)", before="inside = k + lanes < n\ninside &= lanes > 2"), "No"),
         (summed(f"tl.load({AT}, mask=k + lanes < n, other=0.0)", before="k = k + 1"), "No mask in a loop"),
         ("n = n - 1\n" + PLAIN, "No mask in a loop"),
+        ("at = lanes\n" + MOVED.format("at += 32"), "No mask in a loop"),
+        ("at = lanes\n" + MOVED.format("if k > 3:\n        at += BLOCK"), "No mask in a loop"),
+        ("at = lanes + 1\n" + MOVED.format("at += BLOCK"), "No mask in a loop"),
+        ("at = lanes\nfor _ in range(2):\n    " + MOVED.format("at += BLOCK").replace("\n", "\n    "), "No mask in a loop"),
+        ("at = lanes\n" + MOVED.replace(":\n", ":\n    at += BLOCK\n").format(""), "No mask in a loop"),
         (f"for k in range(0, n, BLOCK):\n    if k > 0:\n        total += tl.sum(tl.load({AT}))\n    else:\n"
          f"        total += tl.sum(tl.load({AT}, mask=k + lanes < n, other=0.0))", "No mask in a loop"),
         (summed(f"tl.load({AT})"), "No load in a loop of the kernel has a mask"),

@@ -71,6 +71,11 @@ def test_only_the_coordinates_are_computed_anew(name: str) -> None:
         assert ast.unparse(tree) == ast.unparse(ast.parse(text))
 
 
+def test_program_ids_of_a_library_are_read_too() -> None:
+    text = kernel(TWO.replace("tl.program_id", "more.program_id"))
+    assert "tile // tl.num_programs(1), tile % tl.num_programs(1), tl.num_programs(0)" in rewritten(STRATEGY, text)[0]
+
+
 def test_the_gate_passes_what_is_made_on_planes_that_do_not_come_out_even() -> None:
     calls = ["product(randn(85, 5), randn(5, 35))"]  # 6 by 3 tiles in groups of 4
     names = ("two ids", "two ids the other way round", "one id in one expression, a grid that asks")

@@ -118,6 +118,11 @@ def test_what_stands_where(form: str, expected: str) -> None:
     assert expected in rewritten(STRATEGY, FORMS[form])[0]
 
 
+def test_a_program_id_of_a_library_counts_rows_too() -> None:
+    (after, *_) = rewritten(STRATEGY, kernel(SOFTMAX.replace("tl.program_id(0)", "more.program_id(0)")))
+    assert "row = more.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]\n" in after
+
+
 def test_other_warps_than_four_are_raced_against_four() -> None:
     computed = kernel(
         SOFTMAX, LAUNCH.replace("BLOCK=BLOCK", "BLOCK=BLOCK, num_warps=warps"), SETUP + "    warps = BLOCK // 64\n"

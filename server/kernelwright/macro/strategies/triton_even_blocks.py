@@ -103,10 +103,10 @@ STRATEGY = Strategy(
     why="Where a range comes out even in blocks, the masks of its loop hold everywhere and cost work on every turn.",
     doc="""\
 Recognises masks in loops over `range(0, N, BLOCK)` or `range(tl.cdiv(N, BLOCK))` that keep out what lies behind the last
-block, such as `lanes < N - k * BLOCK` or `start + lanes < N`, also through names and as one of several conditions joined by
-`&`. The kernel gets a `tl.constexpr` flag for `N % BLOCK == 0`. Where it is set, loads and stores of the loop go without that
-condition; rows, columns and whatever else a mask asks for stay. Where it is not set, the loop is as before, so that every size
-gives what it gave.
+block, such as `lanes < N - k * BLOCK` or `start + lanes < N`, also through names, of lanes that each turn moves on, and as one
+of several conditions joined by `&` or `and`. The kernel gets a `tl.constexpr` flag for `N % BLOCK == 0`. Where it is set,
+loads and stores of the loop go without that condition; rows, columns and whatever else a mask asks for stay. Where it is not
+set, the loop is as before, so that every size gives what it gave.
 
 The launch computes the flag where it holds the block size in a variable. Where a configuration of `@triton.autotune`, a
 literal or a dictionary chooses it, an entry of `@triton.heuristics` does. Where the size is a `tl.constexpr` itself, the kernel

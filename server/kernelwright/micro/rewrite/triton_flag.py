@@ -111,7 +111,9 @@ def _heuristics(site: Site, flags: tuple[Flag, ...]) -> TextEdit | Refusal:
     found = list(decorators(kernel.function, kernel.aliases))
     jit = next((node for name, node in found if name == "triton.jit"), None)
     triton = kernel.aliases.spelled("triton")
-    if jit is None or triton is None or any(name not in _WRAPPERS for name, _ in found):
+    first = next((index for index, (name, _) in enumerate(found) if name in _WRAPPERS), len(found))
+    others = any(name not in _WRAPPERS for name, _ in found[first:]) or (first > 0 and found[first][1] is jit)
+    if jit is None or triton is None or others:
         return Refusal(
             "The kernel has other decorators than those of triton, or it is not imported as a module.", line=line
         )

@@ -11,7 +11,7 @@ from kernelwright.micro.rewrite.triton_space import has_dot
 from kernelwright.source.bindings import Binding, bindings_of
 from kernelwright.source.calls import argument
 from kernelwright.source.trees import walk
-from kernelwright.source.triton.reader import CDIV
+from kernelwright.source.triton.reader import CDIV, asks_for_program
 from kernelwright.values import Refusal, TextEdit
 
 _WIDTH = 100
@@ -40,7 +40,7 @@ def tiles_of(site: Site) -> Tiles | Refusal:
     if not has_dot(site):
         return Refusal("The kernel has no tl.dot, so its programs share no operands that caches could keep.", line=line)
     reading = kernel.reading
-    ids = [call for name, call in reading.calls if name == "program_id"]
+    ids = [node for node in reading.nodes if isinstance(node, ast.Call) and asks_for_program(node)]
     if any(name == "num_programs" for name, _ in reading.calls):
         return Refusal("The kernel asks for the number of its programs, so they may take turns.", line=line)
     found = _of_two_ids(kernel, ids) or _of_one_id(site, ids)
@@ -60,9 +60,7 @@ def with_groups(site: Site, tiles: Tiles, size: int) -> str:
     kernel = site.kernel
     taken = names_in(kernel.function)
     group = free_name("GROUP", taken)
-    tl = kernel.source(next(call for name, call in kernel.reading.calls if name == "program_id").func).rpartition(".")[
-        0
-    ]
+    tl = _language(kernel)
     place = tiles.order if tiles.order.isidentifier() else free_name("tile", taken)
     pad = " " * tiles.last.col_offset
     lines = [] if place == tiles.order else [f"{place} = {tiles.order}"]
@@ -91,7 +89,7 @@ def _of_two_ids(kernel: Fragment, ids: list[ast.Call]) -> Tiles | None:
         nodes.append(found[0].node)
     if any(_axis(call) is None for call in ids):
         return None
-    tl = kernel.source(ids[0].func).rpartition(".")[0]
+    tl = _language(kernel)
     first, second = names
     firsts, seconds = (f"{tl}.num_programs({axis})" for axis in (0, 1))
     last = max(nodes, key=lambda node: node.lineno)
@@ -119,7 +117,7 @@ def _of_one_id(site: Site, ids: list[ast.Call]) -> Tiles | None:
     ]
     if len(reads) != 2 or not _is_of_tiles(site, row.value.right):
         return None
-    tl = kernel.source(own[0].func).rpartition(".")[0]
+    tl = _language(kernel)
     width = kernel.source(row.value.right)
     words = width if isinstance(row.value.right, ast.Name | ast.Call) else f"({width})"
     assert isinstance(row.node, ast.stmt)
@@ -159,6 +157,11 @@ def _is_same_count(site: Site, width: ast.Call, factor: ast.expr) -> bool:
         elif passed is None or ast.dump(passed) != ast.dump(outside):
             return False
     return True
+
+
+def _language(kernel: Fragment) -> str:
+    """How the file writes triton.language; empty where it imports its functions alone."""
+    return kernel.aliases.spelled("triton.language") or ""
 
 
 def _divides(value: ast.expr, op: type[ast.operator], name: str) -> bool:

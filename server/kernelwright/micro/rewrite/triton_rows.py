@@ -9,7 +9,7 @@ from enum import Flag
 from kernelwright.micro.rewrite.triton_source import Fragment
 from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import argument, constexprs
-from kernelwright.source.triton.reader import TL, Access, Reading
+from kernelwright.source.triton.reader import TL, Access, Reading, asks_for_program
 from kernelwright.values import Refusal
 
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin", "xor_sum")
@@ -78,7 +78,8 @@ class _Reader:
             )
         for statement in function.body:
             self._look(statement)
-        ids = tuple(call for name, call in reading.calls if name == "program_id" and _is(argument(call, 0, "axis"), 0))
+        calls = (node for node in reading.nodes if isinstance(node, ast.Call))
+        ids = tuple(call for call in calls if asks_for_program(call) and _is(argument(call, 0, "axis"), 0))
         if not ids:
             raise _Unreadable("The kernel does not ask for its program id along axis 0.", function.lineno)
         ends = {ast.dump(one.end): one.end for one in reading.lanes if one.end is not None}
@@ -94,9 +95,8 @@ class _Reader:
         guarded = tuple(one for one in reading.accesses if self._is_guarded(one))
         if not any(one.kind == "store" for one in guarded):
             raise _Unreadable("The kernel stores nothing at an address that differs by row.", function.lineno)
-        calls = [*reading.calls]
-        folds = tuple(call for name, call in calls if name in REDUCTIONS)
-        scans = tuple(call for name, call in calls if name in SCANS)
+        folds = tuple(call for name, call in reading.calls if name in REDUCTIONS)
+        scans = tuple(call for name, call in reading.calls if name in SCANS)
         return Rows(self.kernel, kinds, ids, tuple(one.call for one in reading.lanes), folds, scans, guarded, block)
 
     @functools.cached_property
@@ -190,7 +190,7 @@ class _Reader:
         match call.func:
             case ast.Attribute(value=value, attr="to") if not canonical:
                 return self._kind(value, names)
-        if name == "program_id" and isinstance(axis := argument(call, 0, "axis"), ast.Constant):
+        if asks_for_program(call) and isinstance(axis := argument(call, 0, "axis"), ast.Constant):
             return Kind.ROW if _is(axis, 0) else Kind.NONE
         if name == "arange":
             return Kind.COLUMN

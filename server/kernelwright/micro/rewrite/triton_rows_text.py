@@ -42,8 +42,7 @@ def with_several_rows(site: Site, rows: Rows, elements: int, warps: int | None =
 
 def _ids(kernel: Fragment, rows: Rows, many: str, inside: str, taken: set[str]) -> list[TextEdit]:
     """The program's rows in the place of its id, and which of them there are, below the first line that asks for it."""
-    tl = kernel.source(rows.ids[0].func).rpartition(".")[0]
-    lanes = f"{tl}.arange(0, {many})[:, None]" if tl else f"arange(0, {many})[:, None]"
+    lanes = f"{kernel.source(rows.lanes[0].func)}(0, {many})[:, None]"
     first = next(one for one in kernel.function.body if rows.ids[0] in walk(one))
     own = f"{kernel.source(rows.ids[0])} * {many} + {lanes}"
     pad = " " * first.col_offset

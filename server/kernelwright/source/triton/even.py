@@ -28,7 +28,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Part:
-    """One of the conditions that a mask joins by `&`; `split`: of a loop over which it holds where the blocks come out even."""
+    """One of the conditions of a mask that all have to hold; `split`: of the loop in whose even blocks this one does."""
 
     node: ast.expr
     split: Split | None
@@ -46,12 +46,13 @@ class Even:
         match mask:
             case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
                 return (*self.parts(left, at, loop), *self.parts(right, at, loop))
+            case ast.BoolOp(op=ast.And(), values=values):
+                return tuple(part for value in values for part in self.parts(value, at, loop))
             case ast.Name(id=id):
                 set_by = self.scopes.binding(id, at, loop)
                 if set_by is not None and self.scopes.set_in(id, loop):
                     assert isinstance(set_by.node, ast.stmt)
-                    joined = isinstance(set_by.value, ast.BinOp) and isinstance(set_by.value.op, ast.BitAnd)
-                    if joined and self.scopes.is_kept(set_by.value, set_by.node, loop):
+                    if _joins(set_by.value) and self.scopes.is_kept(set_by.value, set_by.node, loop):
                         return self.parts(set_by.value, set_by.node, loop)
         return (Part(mask, self._split(mask, at, loop)),)
 
@@ -162,6 +163,7 @@ class Even:
                 set_by = self.scopes.binding(id, at, loop)
                 if set_by is not None and isinstance(set_by.node, ast.stmt):
                     return self._polynomial(set_by.value, set_by.node, loop)
+                return self._running(node, at, loop)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=right):
                 one, other = self._polynomial(left, at, loop), self._polynomial(right, at, loop)
                 return (
@@ -180,9 +182,33 @@ class Even:
                     return name(_LANES + end.id)
         return _unknown(node)
 
+    def _running(self, node: ast.Name, at: ast.stmt, loop: ast.For) -> Polynomial:
+        """What a name holds that each turn adds the same to: where it starts, and one addition for each turn before."""
+        found = self.scopes.running(node.id, loop)
+        if found is None or loop not in self.scopes.loops_around(at) or not isinstance(loop.target, ast.Name):
+            return _unknown(node)
+        start, added = found
+        if at.lineno > added.lineno or self.scopes.set_in(loop.target.id, loop):
+            return _unknown(node)
+        assert isinstance(start.node, ast.stmt)
+        begins, adds = self._polynomial(start.value, start.node, loop), self._polynomial(added.value, added, loop)
+        first, _, step = _range(self.reading, loop)
+        turn = name(_turn(loop))
+        passed = turn if first is None else turn - self._polynomial(first, loop, loop)
+        if step is None or (isinstance(step, ast.Constant) and step.value == 1):
+            return begins + passed * adds
+        return begins + passed if self._polynomial(step, loop, loop) == adds else _unknown(node)
+
     @property
     def _blocks(self) -> frozenset[str]:
         return self.scopes.parameters & frozenset(constexprs(self.reading.function))
+
+
+def _joins(value: ast.expr) -> bool:
+    match value:
+        case ast.BinOp(op=ast.BitAnd()) | ast.BoolOp(op=ast.And()):
+            return True
+    return False
 
 
 def _turn(loop: ast.For) -> str:

@@ -110,8 +110,7 @@ class Reading:
         if any(self.tl(part) in ("arange", "load") for part in parts):
             return False
         named = any(isinstance(part, ast.Name) and part.id in ids for part in parts)
-        called = (dotted(part.func).rpartition(".")[2] for part in parts if isinstance(part, ast.Call))
-        return named or "program_id" in called
+        return named or any(map(asks_for_program, parts))
 
     @functools.cached_property
     def autotuner(self) -> ast.Call | None:
@@ -164,6 +163,11 @@ def tl(node: ast.AST, aliases: Aliases) -> str:
 def decorators(function: ast.FunctionDef, aliases: Aliases) -> Iterator[tuple[str, ast.expr]]:
     """The decorators by their canonical names, whether they are called or not."""
     return ((canonical(node, aliases), node) for node in function.decorator_list)
+
+
+def asks_for_program(node: ast.AST) -> bool:
+    """Whether it is a call for a program id, of Triton's function or of one that a library puts around it."""
+    return isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "program_id"
 
 
 def is_launch(node: ast.AST, kernel: str) -> bool:

@@ -70,6 +70,19 @@ class Scopes:
             return None
         return found[0] if self.comes_before(node, at) else None
 
+    def running(self, name: str, loop: ast.For) -> tuple[Binding, ast.AugAssign] | None:
+        """Of a name that each turn of `loop` adds to once: the assignment that it starts from anew, and the addition."""
+        found = self._set.get(name, ())
+        if len(found) != 2 or name in {p.arg for p in parameters(self.function)}:
+            return None
+        (start, added), own = found, self.around.get(loop, ())
+        match start.node, added.node:
+            case ast.Assign() as first, ast.AugAssign(op=ast.Add()) as step:
+                starts = self.around.get(first) == own and first.lineno < loop.lineno
+                if starts and self.around.get(step) == (*own, (loop, "body")):
+                    return start, step
+        return None
+
     def is_kept(self, node: ast.AST, since: ast.stmt, loop: ast.For) -> bool:
         """Whether what `node` reads is the same from the statement `since` until the end of a turn of `loop`."""
         names = {part.id for part in walk(node) if isinstance(part, ast.Name)}
