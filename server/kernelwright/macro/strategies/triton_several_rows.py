@@ -30,9 +30,9 @@ def find(observation: Observation) -> tuple[Action, ...] | Refusal:
     if isinstance(found, Refusal):
         return found
     site, rows, length = found
-    for answer in _variants(site, rows, length):
-        if isinstance(answer, Refusal):
-            return answer
+    first = next(_variants(site, rows, length))  # what stands in the way of one stands in the way of all
+    if isinstance(first, Refusal):
+        return first
     kernel = observation.kernel
     region = Region(kernel.start_line, kernel.end_line, digest(observation.text), f"rows of {kernel.name}")
     return (Action(_ID, region, {"expected_gain": _expected(observation, length)}),)
