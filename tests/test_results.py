@@ -107,6 +107,7 @@ def told_in(section: str) -> tuple[str, dict[str, float]]:
         ("Whole models after the gate's mending", "kernelbench-models-fourth-h200"),
         ("The same with larger operands rounded as they are read", "kernelbench-reduced-again-h200"),
         ("Convolutions", "kernelbench-convolutions-h100"),
+        ("Convolutions from fp16 parts", "kernelbench-convolutions-h200"),
     ],
 )
 def test_the_words_on_single_tasks_are_those_of_their_summary(section: str, name: str) -> None:
@@ -127,6 +128,7 @@ def test_the_words_on_single_tasks_are_those_of_their_summary(section: str, name
         ("Whole models with one task to a GPU", "kernelbench-models-third-h200"),
         ("Whole models after the gate's mending", "kernelbench-models-fourth-h200"),
         ("The same with larger operands rounded as they are read", "kernelbench-reduced-again-h200"),
+        ("Convolutions from fp16 parts", "kernelbench-convolutions-h200"),
     ],
 )
 def test_the_means_are_those_of_their_summary(section: str, name: str) -> None:

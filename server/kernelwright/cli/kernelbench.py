@@ -197,6 +197,7 @@ def summary_of(step: Step) -> dict[str, object]:
     return {
         "strategy": step.action.strategy,
         "region": step.action.region.label,
+        "variant": step.edits.summary if step.edits else "",
         "outcome": step.outcome,
         "reason": step.reason,
         "verdict": verdict and verdict.status,

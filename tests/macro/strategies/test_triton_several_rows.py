@@ -221,7 +221,7 @@ def test_launches_that_cannot_be_changed_are_refused(text: str, words: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("shape", "gain"), [((200000, 60), 0.3), ((200000, 600), 0.15), ((200, 60), 0.0)], ids=["short", "longer", "few"]
+    ("shape", "gain"), [((200000, 60), 1.0), ((200000, 600), 0.3), ((200, 60), 0.0)], ids=["short", "longer", "few"]
 )
 def test_the_gain_to_expect_follows_length_and_number_of_rows(shape: tuple[int, int], gain: float) -> None:
     actions = STRATEGY.find(observe(kernel(SOFTMAX, calls=f"# workload: rows(randn{shape})\n")))

@@ -119,7 +119,8 @@ def fp16_parts_channels_last(x, groups, channels, borders):
     block = min(triton.next_power_of_2(groups * channels), 32)
     positions = 2048 // block
     tiles = triton.cdiv(padded[0] * padded[1] * padded[2], positions)
-    for again, programs in ((False, tiles), (True, min(tiles, triton.cdiv(1024, x.shape[0])))):
+    few = triton.cdiv(1024, max(x.shape[0], 1))
+    for again, programs in ((False, tiles), (True, min(tiles, few))):
         fp16_parts_channels_last_kernel[programs, x.shape[0]](
             x,
             high,

