@@ -51,6 +51,14 @@ def test_each_kernel_is_listed_with_what_it_lacks_and_what_brings_it(
     assert "Score  scored.py: Score(16, 32)(randn(8, 16))\n  kernelwright optimize" in ended.stdout
 
 
+def test_a_program_of_cuda_is_recorded_by_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    kernel = "__global__ void scale(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }\n"
+    program = "int main() { float* x; cudaMalloc(&x, 400); scale<<<1, 128>>>(x, 100); cudaDeviceSynchronize(); }\n"
+    file(tmp_path, kernel + program, "scaled.cu")
+    assert kernelwright("list", ".").stdout.splitlines()[-1] == "  kernelwright record --write -- scaled.cu"
+
+
 def test_a_command_that_several_kernels_share_stands_below_the_last_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from kernelwright import callers, entries, files, recording
 from kernelwright.cli import console
 from kernelwright.cli.console import OUT
 from kernelwright.languages import of_file
+from kernelwright.languages.cuda import SUPPORT as CUDA
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry, Recorded
 from kernelwright.settings import Settings
@@ -30,8 +31,9 @@ def entries_in(places: Sequence[Path]) -> tuple[dict[Path, str], list[Entry]]:
 
 
 def runs(caller: Path) -> str:
-    """The command that runs a test or script."""
-    return f"{'pytest' if callers.is_test(caller) else 'python'} {shlex.quote(os.path.relpath(caller))}"
+    """The command that runs a test or script; a program of CUDA C++ is named alone, as `record` builds and runs it."""
+    path = shlex.quote(os.path.relpath(caller))
+    return path if of_file(caller).id == CUDA.id else f"{'pytest' if callers.is_test(caller) else 'python'} {path}"
 
 
 def show(one: Recorded, seen: str, refused: str) -> None:
