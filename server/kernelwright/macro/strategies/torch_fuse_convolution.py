@@ -36,10 +36,9 @@ import triton.language as tl
 
 
 @triton.jit
-def fp16_parts_channels_last_kernel(
+def rounded_channels_last_kernel(
     x_ptr,
-    high_ptr,
-    low_ptr,
+    rounded_ptr,
     scale_ptr,
     found_ptr,
     item_stride,
@@ -62,7 +61,7 @@ def fp16_parts_channels_last_kernel(
     BLOCK: tl.constexpr,
     POSITIONS: tl.constexpr,
 ):
-    """Two fp16 parts of each element, scaled by a power of two; the low one times 2**11."""
+    """Each element rounded to fp16, scaled by a power of two."""
     item = tl.program_id(1).to(tl.int64)
     positions = padded_depth * padded_height * padded_width
     tiles = tl.cdiv(positions, POSITIONS)
@@ -95,25 +94,22 @@ def fp16_parts_channels_last_kernel(
             bits = x.to(tl.int32, bitcast=True) & 0x7FFFFFFF
             biggest = tl.maximum(biggest, tl.where(bits < 0x7F800000, bits, 0))
             lost += ((bits > 0) & (bits >> 23 < exponent - 28)).to(tl.int32)
-            high = (x * scale).to(tl.float16)
-            low = ((x * scale - high.to(tl.float32)) * 2.0**11).to(tl.float16)
+            rounded = (x * scale).to(tl.float16)
             place = (item * positions + position) * (groups * CHANNELS) + made
             mask = (position < positions) & (made < groups * CHANNELS)
-            tl.store(high_ptr + place, high, mask=mask)
-            tl.store(low_ptr + place, low, mask=mask)
+            tl.store(rounded_ptr + place, rounded, mask=mask)
     if not AGAIN:
         tl.atomic_max(found_ptr + item, tl.max(tl.max(biggest, axis=1), axis=0))
     tl.atomic_add(found_ptr + (2 if AGAIN else 1) * n_items + item, tl.sum(tl.sum(lost, axis=1), axis=0))
 
 
-def fp16_parts_channels_last(x, groups, channels, borders):
-    """The high and low fp16 parts of x, channels last, padded, their scales, and how many have lost digits."""
+def rounded_channels_last(x, groups, channels, borders):
+    """The elements of x rounded to fp16, channels last, padded, their scales, and how many have lost digits."""
     size = (1, 1, *x.shape[2:])[-3:]
     sides = ((0, 0), (0, 0), *borders)[-3:]
     padded = [n + before + after for n, (before, after) in zip(size, sides)]
     shape = (x.shape[0], *padded[3 - len(borders) :], groups * channels)
-    high = x.new_empty(shape, dtype=torch.float16)
-    low = x.new_empty(shape, dtype=torch.float16)
+    rounded = x.new_empty(shape, dtype=torch.float16)
     scale = x.new_empty(x.shape[0], dtype=torch.float32)
     found = x.new_zeros((3, x.shape[0]), dtype=torch.int32)
     block = min(triton.next_power_of_2(groups * channels), 32)
@@ -121,10 +117,9 @@ def fp16_parts_channels_last(x, groups, channels, borders):
     tiles = triton.cdiv(padded[0] * padded[1] * padded[2], positions)
     few = triton.cdiv(1024, max(x.shape[0], 1))
     for again, programs in ((False, tiles), (True, min(tiles, few))):
-        fp16_parts_channels_last_kernel[programs, x.shape[0]](
+        rounded_channels_last_kernel[programs, x.shape[0]](
             x,
-            high,
-            low,
+            rounded,
             scale,
             found,
             *x.stride()[:2],
@@ -141,16 +136,14 @@ def fp16_parts_channels_last(x, groups, channels, borders):
             POSITIONS=positions,
             num_warps=8,
         )
-    return high, low, scale, found[2]
+    return rounded, scale, found[2]
 
 
 @triton.jit
 def conv2d_relu_mul_kernel(
-    left_high_ptr,
-    left_low_ptr,
+    left_rounded_ptr,
     left_scale_ptr,
-    right_high_ptr,
-    right_low_ptr,
+    right_rounded_ptr,
     right_scale_ptr,
     right_lost_ptr,
     bias_ptr,
@@ -193,10 +186,8 @@ def conv2d_relu_mul_kernel(
         * CHANNELS
     )
     line = rows % n_rows
-    left_high_ptr += line.to(tl.int64) * line_size
-    left_low_ptr += line.to(tl.int64) * line_size
-    right_high_ptr += item.to(tl.int64) * image_size + corner
-    right_low_ptr += item.to(tl.int64) * image_size + corner
+    left_rounded_ptr += line.to(tl.int64) * line_size
+    right_rounded_ptr += item.to(tl.int64) * image_size + corner
     stop = KERNEL_HEIGHT * KERNEL_WIDTH * CHANNELS
     product = tl.zeros([ROWS, COLUMNS], dtype=tl.float32)
     for start in range(0, stop, DEPTH):
@@ -206,22 +197,13 @@ def conv2d_relu_mul_kernel(
         i = tap // KERNEL_WIDTH
         j = tap % KERNEL_WIDTH
         right_at = (i * IMAGE_WIDTH + j) * CHANNELS + feature
-        left_high = tl.load(
-            left_high_ptr + inner[None, :], mask=inner[None, :] < stop, other=0.0
+        left_rounded = tl.load(
+            left_rounded_ptr + inner[None, :], mask=inner[None, :] < stop, other=0.0
         )
-        right_high = tl.load(
-            right_high_ptr + right_at[:, None], mask=inner[:, None] < stop, other=0.0
+        right_rounded = tl.load(
+            right_rounded_ptr + right_at[:, None], mask=inner[:, None] < stop, other=0.0
         )
-        left_low = tl.load(
-            left_low_ptr + inner[None, :], mask=inner[None, :] < stop, other=0.0
-        )
-        right_low = tl.load(
-            right_low_ptr + right_at[:, None], mask=inner[:, None] < stop, other=0.0
-        )
-        small = tl.dot(left_high, right_low)
-        small = tl.dot(left_low, right_high, small)
-        small = tl.where(tl.abs(small) < float("inf"), small, 0.0) * 2.0**-11
-        product += tl.dot(left_high, right_high, small)
+        product = tl.dot(left_rounded, right_rounded, product)
     product *= tl.load(left_scale_ptr + line) * tl.load(right_scale_ptr + item)
     mask = (rows < n_rows) & (columns < n_columns)
     offsets = (item * n_rows + rows) * n_columns + columns
@@ -297,7 +279,7 @@ def wide_range_conv2d_relu_mul_kernel(
         )
         x_at = ((item * CHANNELS + feature) * HEIGHT + h) * WIDTH + w
         x = tl.load(x_ptr + x_at, mask=inside, other=0).to(tl.float32)
-        product = tl.dot(weight, x, product, input_precision="tf32x3")
+        product = tl.dot(weight, x, product, input_precision="tf32")
     mask = (rows < n_rows) & (columns < n_columns)
     offsets = (item * n_rows + rows) * n_columns + columns
     bias = tl.load(bias_ptr + rows, mask=rows < n_rows, other=0).to(tl.float32)
@@ -320,7 +302,7 @@ def fused_conv2d_relu_mul(
     dilation_width,
     scale,
 ):
-    """2-D convolution, ReLU and multiply; the product from fp16 parts, as accurate as fp32."""
+    """2-D convolution, ReLU and multiply; the product of operands rounded to fp16."""
     if (
         x.dim() != 4
         or x.dtype not in (torch.float32, torch.float16, torch.bfloat16)
@@ -368,16 +350,16 @@ def fused_conv2d_relu_mul(
     depth = weight.shape[1:4].numel()
     channels = max(triton.next_power_of_2(weight.shape[1]), 4)
     # The GPU is busy with the image while the rest is launched.
-    right_parts = fp16_parts_channels_last(
+    right_parts = rounded_channels_last(
         x,
         1,
         channels,
         ((padding_height, padding_height), (padding_width, padding_width)),
     )
-    left_parts = fp16_parts_channels_last(weight, 1, channels, ((0, 0), (0, 0)))
+    left_parts = rounded_channels_last(weight, 1, channels, ((0, 0), (0, 0)))
     line_size, image_size = left_parts[0].stride(0), right_parts[0].stride(0)
     most_lost = x.shape[1:].numel() // 1024
-    tiles = triton.cdiv(n_rows, 32) * triton.cdiv(n_columns, 128)
+    tiles = triton.cdiv(n_rows, 32) * triton.cdiv(n_columns, 256)
     grid = (x.shape[0] * tiles,)
     conv2d_relu_mul_kernel[grid](
         *left_parts[:-1],
@@ -398,11 +380,11 @@ def fused_conv2d_relu_mul(
         KERNEL_WIDTH=weight.shape[3],
         OUT_WIDTH=out_width,
         ROWS=32,
-        COLUMNS=128,
+        COLUMNS=256,
         DEPTH=32,
-        GROUP=1,
+        GROUP=8,
         num_warps=4,
-        num_stages=3,
+        num_stages=4,
     )
     tiles = triton.cdiv(n_rows, 64) * triton.cdiv(n_columns, 64)
     grid = (x.shape[0] * tiles,)

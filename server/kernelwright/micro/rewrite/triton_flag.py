@@ -111,7 +111,7 @@ def _heuristics(site: Site, flags: tuple[Flag, ...]) -> TextEdit | Refusal:
     found = list(decorators(kernel.function, kernel.aliases))
     jit = next((node for name, node in found if name == "triton.jit"), None)
     triton = kernel.aliases.spelled("triton")
-    first = next((index for index, (name, _) in enumerate(found) if name in _WRAPPERS), len(found))
+    first = next((index for index, (name, _) in enumerate(found) if name in _WRAPPERS), 0)
     others = any(name not in _WRAPPERS for name, _ in found[first:]) or (first > 0 and found[first][1] is jit)
     if jit is None or triton is None or others:
         return Refusal(
