@@ -25,7 +25,7 @@ from kernelwright.schedule.forms import Product
 
 _DIMS = ("depth", "height", "width")
 _FEW = 16
-"""Channels that are padded to a power of two; of more of them tiles are multiples of 16."""
+"""Channels up to which their number is padded to a power of two; above, it is padded to a multiple of 16."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Sizes:
     are reduced, and what comes of them once more. `windows`: a result takes a window of elements; `plain`: one of each input.
     `again`: rows that read the same elements of the largest tensor. `applied`: what is folded is applied to the elements;
     `turned`: the elements of a row are no neighbours in the result. `joined`: what is folded can be joined from parts of a row.
-    `windowed`: the product is a convolution whose windows overlap or are padded.
+    `windowed`: the product is a convolution of fp32 images that it does not read as they are.
     """
 
     form: Form

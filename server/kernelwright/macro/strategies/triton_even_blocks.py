@@ -23,7 +23,7 @@ def find(observation: Observation) -> tuple[Action, ...] | Refusal:
     sizes = ", ".join(dict.fromkeys(one.split.size for one in loads))
     region = Region(first.lineno - 1, last.end_lineno or last.lineno, digest(observation.text), f"masks over {sizes}")
     sight = observation.sight
-    hope = 0.03 if has_dot(site) else 0.0  # without a product the loads decide, and a loop that is written twice lost
+    hope = 0.03 if has_dot(site) else 0.0  # without tl.dot it was slower on an H200
     gain = hope if isinstance(sight, Sight) and any(_may_be_even(sight, one) for one in loads) else 0.0
     return (Action(_ID, region, {"expected_gain": gain}),)
 

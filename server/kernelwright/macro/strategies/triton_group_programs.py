@@ -93,8 +93,8 @@ STRATEGY = Strategy(
 Changes the order in which the programs of a kernel with `tl.dot` take its tiles: `GROUP` tiles of the first coordinate go
 together with each tile of the second one, as `tl.swizzle2d` counts them, before the next group begins. Programs that run at
 the same time then find more of their operands in the L2 cache. Only the way from program ids to the coordinates changes:
-the grid has as many programs as before, and each tile is computed as before. Groups of 4, 8 and 16 are raced. An H200, whose
-L2 cache has 50 MB, gained too little on two products of 8192 rows to be told: smaller caches are where it counts.
+the grid has as many programs as before, and each tile is computed as before. Groups of 4, 8 and 16 are raced. On an H200
+the gain on two products of 8192 rows was too small to be confirmed.
 
 It applies where the coordinates are `tl.program_id(0)` and `tl.program_id(1)`, or the quotient and remainder of
 `tl.program_id(0)` by the tiles of a row, whose number the grid is a product with. A third side of the grid stays as it is.
