@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -26,6 +27,7 @@ _CALLS = {
     "triton.tune-launch": ("add", "[torch.randn(8, 33), torch.randn(8, 33)]"),
 }
 _LEFT_OUT = {"triton.autotune", "triton.retune"}  # they measure their configurations on a GPU
+_ROUNDED = {"torch.fuse-convolution"}
 _UNBATCHED = "raises RuntimeError: required rank 4 tensor to use channels_last format"
 _MIXED = {"float16": "refuses", "float64": "refuses"}
 _DOUBLE = {"float64, with the parameters": "refuses"}
@@ -63,6 +65,13 @@ def told(found: dict[str, str]) -> dict[str, str]:
     return {change: outcome for change, outcome in found.items() if outcome not in ("agrees", "the baseline raises")}
 
 
+def without_gpu(strategy: Strategy) -> str:
+    """The rewritten example, without the rounding to TF32's digits that one for a GPU may have as eager mode has it there."""
+    if strategy.id not in _ROUNDED:
+        return strategy.example.after
+    return rewritten(strategy, SimpleNamespace(name=strategy.id, text=strategy.example.before))[0][2]
+
+
 def called(strategy: Strategy) -> tuple[str, str]:
     """What is called of an example, and its arguments: as its workload line says, or as its functions do."""
     if strategy.id in _CALLS:
@@ -77,7 +86,7 @@ def test_worked_examples_agree_with_their_baselines_or_refuse() -> None:
         for one in registry().values()
         if one.id not in _LEFT_OUT and one.intent is not ask and Language.CUDA not in one.languages
     ]
-    rows = [(s.id, s.example.before, s.example.after, *called(s)) for s in strategies]
+    rows = [(s.id, s.example.before, without_gpu(s), *called(s)) for s in strategies]
     found = {name: told(one) for name, one in outcomes(rows).items()}
     assert found == {s.id: _TOLD.get(s.id, {}) for s in strategies}
 

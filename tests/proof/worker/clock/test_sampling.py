@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 
 from kernelwright.proof.jobs import Limits
 from kernelwright.proof.worker.clock.audit import AUDITS, Auditor, audited
-from kernelwright.proof.worker.clock.sampling import _rounds
+from kernelwright.proof.worker.clock.load import Load
+from kernelwright.proof.worker.clock.samples import Unsteady
+from kernelwright.proof.worker.clock.sampling import _clocks_agree, _rounds
 from kernelwright.proof.worker.clock.series import Series, set_batches
 from kernelwright.proof.worker.clock.statistics import width_of_median
+from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.timing.timer import FLUSHES, MORE_FLUSHES, MOST
+from proof.worker.clock.test_judge_clock import on_a_cpu
 
 
 @given(st.integers(1, 400), st.randoms(use_true_random=False))
@@ -127,3 +131,15 @@ def test_samples_of_late_launches_are_thrown_away() -> None:
     assert {late.flushes, other.flushes} == {MORE_FLUSHES}
     assert run(baseline=other, candidate=late)[0]
     assert len(late.ms) >= 20
+
+
+@pytest.mark.parametrize(
+    ("device", "others", "raised"), [("cpu", 0.9, Rejected), ("cpu", 1.6, Unsteady), ("cuda", 1.6, Rejected)]
+)
+def test_a_late_reply_beside_other_work_is_nobodys_fault(device: str, others: float, raised: type[Exception]) -> None:
+    series = {"candidate": on_a_cpu(0.4, hidden=0.6), "baseline": on_a_cpu(1.0)}
+    watch = SimpleNamespace(load=lambda: Load(others, cores=2, threads=1))
+    with pytest.raises(raised):
+        _clocks_agree(series, device, np.inf, watch)  # type: ignore[arg-type]
+    honest = {**series, "candidate": on_a_cpu(0.4)}
+    _clocks_agree(honest, device, np.inf, watch)  # type: ignore[arg-type]

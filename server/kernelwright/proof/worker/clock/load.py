@@ -61,10 +61,10 @@ class Watch:
         return Load(others, cores, min(self._threads, cores))
 
     def _counts(self) -> tuple[int, int] | None:
-        """Ticks of all processors that were not idle, and of the own processes."""
+        """Ticks of all processors that were not idle, those of other virtual machines included, and of the own processes."""
         try:
-            user, nice, system, _, _, interrupts, soft, *_ = map(int, Path("/proc/stat").read_text().split()[1:9])
+            user, nice, system, _, _, interrupts, soft, stolen = map(int, Path("/proc/stat").read_text().split()[1:9])
         except (OSError, ValueError):
             return None
         own = sum(int(ticks) for pid in self._own for ticks in stat_of(pid)[11:13])
-        return user + nice + system + interrupts + soft, own
+        return user + nice + system + interrupts + soft + stolen, own

@@ -20,6 +20,7 @@ from kernelwright.proof.worker.clock.samples import TWIN, Drift, Samples, Unstea
 from kernelwright.proof.worker.clock.series import MOSTLY, Series, launches, set_batches, set_flushes
 from kernelwright.proof.worker.clock.statistics import ratio_of_medians, width_of_median
 from kernelwright.proof.worker.hosts.timed import TimedContender
+from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.timing.timer import FEWEST, MOST, rounds_for
 
 _LOOK, _NARROW = 10, 0.01  # rounds between looks at how wide the intervals are, and what is narrow
@@ -55,7 +56,8 @@ def sampled(
     for one in series.values():
         one.sample()
     cost = time.monotonic() - begun  # of a round, with what surrounds the samples
-    watch = Watch([contender.pid for contender in contestants.values()], torch.get_num_threads())
+    watched = [contender.pid for contender in contestants.values()]
+    watch = Watch(watched, torch.get_num_threads())
     for _ in range(2):
         while not _rounds(bench, series, auditor, cost, report):
             pass  # with longer flushes, which there is one of
@@ -81,8 +83,7 @@ def sampled(
         auditor.audit(candidate.contender, last_of_many, f"after {calls} calls in a row", batch=calls)
     auditor.check_last(candidate.contender)
     judge_clock.complete(candidate)
-    judge_clock.nothing_hidden(series, bench.device)
-    judge_clock.short_calls_agree(series, bench.device, outside / calls)
+    _clocks_agree(series, bench.device, outside / calls, Watch(watched, torch.get_num_threads()))
     ms = {name: np.array(one.ms) for name, one in series.items()}
     gaining = {name: one for name, one in series.items() if ratio_of_medians(ms[name], ms["candidate"]).low > 1}
     unseen = judge_clock.unseen_gains({**gaining, "candidate": candidate}, bench.device, drift.factor)
@@ -147,6 +148,21 @@ def _rounds(
             if name == "candidate" and number in wanted:
                 auditor.audit(one.contender, taken, f"timed round {number + 1}", batch=one.batch)
     return True
+
+
+def _clocks_agree(series: Mapping[str, Series], device: str, known_ms: float, watch: Watch) -> None:
+    """Look for hidden work. Raises Rejected, and Unsteady also where other work may have made a CPU's replies late."""
+    try:
+        judge_clock.nothing_hidden(series, device)
+        judge_clock.short_calls_agree(series, device, known_ms)
+    except Rejected as rejected:
+        load = watch.load() if device == "cpu" else Load()
+        if not load.lost:
+            raise
+        raise Unsteady(
+            f"Speed not measured: the clocks disagree, but other work took {load.others:.1f} of {load.cores} cores; end it, "
+            "and measure again."
+        ) from rejected
 
 
 def _drift(ms: list[float], twin: Series | None) -> Drift:
