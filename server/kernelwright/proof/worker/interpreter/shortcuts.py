@@ -133,8 +133,10 @@ def _of_two_kinds(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _once_a_launch(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Patch triton.language for a launch, not again for each call of a device function."""
+    """Patch triton.language for a launch, not again for each call of a device function; look for what to patch only once."""
     patched: set[int] = set()
+    stay: set[int] = set()  # patched for a device function, after which nothing is restored
+    known: dict[frozenset[int], list[tuple[Any, str, Any]]] = {}  # by the modules that a kernel sees
 
     class Scope:
         def __init__(self, scope: Any) -> None:
@@ -146,10 +148,20 @@ def _once_a_launch(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     @functools.wraps(original)
     def patch(fn: Any) -> Any:
-        seen = {id(value) for value in fn.__globals__.values() if value is tl or value is tl.core}
-        if seen and seen <= patched:
+        seen = frozenset(id(value) for value in fn.__globals__.values() if value is tl or value is tl.core)
+        within = bool(patched)
+        if within and seen <= patched | stay:
             return None
-        scope = original(fn)
+        if not within and seen in known:
+            scope = interpreter._LangPatchScope()
+            for change in known[seen]:
+                scope.set_attr(*change)
+        else:
+            scope = original(fn)
+            if within:
+                stay.update(seen)
+            elif scope:
+                known[seen] = [(owner, name, getattr(owner, name)) for owner, name, _ in scope._changes]
         patched.update(seen)
         return scope and Scope(scope)  # older versions have none, and stay patched
 
