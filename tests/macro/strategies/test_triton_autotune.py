@@ -46,6 +46,15 @@ def test_the_worked_example() -> None:
             ['{"BLOCK": 256}, num_warps=4', '{"BLOCK": 1024}', '{"BLOCK": 512}'],
             ["128", "2048", "4096}"],
         ),
+        (
+            text()
+            .replace("n, BLOCK: tl", "n, m, BLOCK: tl")
+            .replace("    i =", "    size = n * m\n    i =")
+            .replace("i < n", "i < size")
+            .replace("(x, y, n,", "(x, y, n, 1,"),
+            ['key=["n", "m"]'],
+            [],
+        ),
         (text("tl.store(x_ptr + i, 2 * x, mask=i < n)"), ['restore_value=["x_ptr"]'], ["reset_to_zero"]),
         (text(launch=LAUNCH.replace("(x, y, n", "(x, x, n")), ['restore_value=["y_ptr"]'], []),
         (

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from kernelwright.macro.strategies.triton_even_blocks import STRATEGY
-from macro.triton_files import HEAD, gated, observe, refusal, rewritten
+from macro.triton_files import HEAD, differing, gated, observe, refusal, rewritten
 
 LAUNCH = "    BLOCK = 64\n    first_kernel[(x.shape[0],)](x, y, x.stride(0), x.shape[1], BLOCK=BLOCK)\n"
 
@@ -203,7 +203,7 @@ def test_loops_over_two_sizes_get_two_flags() -> None:
     assert after.count("if EVEN_N:") == after.count("if EVEN_STRIDE:") == 1
 
 
-GATED = {
+RUN = {
     name: kernel(FORMS[name][0])
     for name in ("start + lanes < n", "one of several with a name", "lanes that move on", "a range that may end sooner")
 } | {
@@ -214,19 +214,24 @@ GATED = {
 }
 
 
-def test_the_gate_passes_what_is_made_on_even_and_odd_sizes() -> None:
+def test_each_form_computes_what_its_baseline_does_on_even_and_odd_sizes() -> None:
     calls = ["sums(randn(5, 128))", "sums(randn(5, 131))", "sums(randn(2, 1))"]
     product = ["matmul(randn(20, 96), randn(96, 20))", "matmul(randn(20, 67), randn(67, 20))"]
-    made = {name: rewritten(STRATEGY, text)[0] for name, text in GATED.items()}
-    asked = [(GATED[name], after, product if name == "the example" else calls) for name, after in made.items()]
-    always = [
-        made["start + lanes < n"].replace("x.shape[1] % BLOCK == 0", "True"),
-        made["a literal"].replace('args["n"] % args["BLOCK"] == 0', "True"),
+    rows = [
+        (name, text, rewritten(STRATEGY, text)[0], product if name == "the example" else calls)
+        for name, text in RUN.items()
     ]
-    assert not {*always} & {*made.values()}
-    found = gated([*asked, *((kernel(PLAIN), one, calls) for one in always)])
-    assert dict(zip(made, found, strict=False)) == dict.fromkeys(made, "passed")
-    assert "passed" not in found[len(made) :], "a flag that is always set has to fail on odd sizes"
+    assert differing(rows) == {}
+
+
+def test_the_gate_finds_a_flag_that_is_always_set() -> None:
+    calls = ["sums(randn(5, 128))", "sums(randn(5, 131))"]
+    (made,) = rewritten(STRATEGY, kernel(PLAIN, LITERAL))
+    always = made.replace('args["n"] % args["BLOCK"] == 0', "True")
+    assert always != made
+    passed, other = gated([(kernel(PLAIN, LITERAL), one, calls) for one in (made, always)])
+    assert passed == "passed"
+    assert other != "passed"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,29 @@ def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 )
 
 
+TILES = (
+    HEAD
+    + """\
+@triton.jit
+def scale_kernel(x_ptr, y_ptr, rows, columns, HIGH: tl.constexpr, WIDE: tl.constexpr):
+    row = tl.program_id(1).to(tl.int64)
+    i = row * HIGH + tl.arange(0, HIGH)[:, None]
+    j = tl.program_id(0) * WIDE + tl.arange(0, WIDE)[None, :]
+    mask = (i < rows) & (j < columns)
+    tl.store(y_ptr + i * columns + j, 2 * tl.load(x_ptr + i * columns + j, mask=mask), mask=mask)
+
+
+# workload: scale(randn(1000, 500))
+def scale(x):
+    y = torch.empty_like(x)
+    rows, columns = x.shape
+    grid = (triton.cdiv(columns, 64), triton.cdiv(rows, 64))
+    scale_kernel[grid](x, y, rows, columns, HIGH=64, WIDE=64)
+    return y
+"""
+)
+
+
 def launcher(body: str, head: str = "def copy(x):") -> str:
     lines = ["y = torch.empty_like(x)", "n = x.numel()", *body.splitlines(), "return y"]
     return KERNEL + head + "\n" + "".join(f"    {line}\n" for line in lines)
@@ -54,6 +77,10 @@ def test_the_worked_example() -> None:
         (
             launcher("BLOCK = triton.next_power_of_2(n)\ncopy_kernel[(1,)](x, y, n, BLOCK)"),
             ["copy_kernel[(1,)](x, y, n, BLOCK, num_warps=8)"],
+        ),
+        (
+            launcher("BLOCK, warps = settings(n)\ncopy_kernel[(1,)](x, y, n, BLOCK, num_warps=warps)"),
+            ["BLOCK, _ = settings(n)", "copy_kernel[(1,)](x, y, n, BLOCK, num_warps=8)"],
         ),
         (
             launcher("copy_kernel[(triton.cdiv(n, 128),)](*(x, y, n), BLOCK=128)"),
@@ -101,6 +128,16 @@ def test_the_constant_is_changed_where_it_is_set(text: str, expected: list[str])
     changed = [line for line in best.splitlines() if line not in text.splitlines()]
     assert all(any(part in line for line in changed) for part in expected)
     assert len(changed) <= len(expected)
+
+
+def test_equal_block_sizes_are_told_by_the_axis_of_the_grid_that_each_serves() -> None:
+    found = rewritten(STRATEGY, TILES)
+    sizes = [re.search(r"columns, (\d+)\), triton.cdiv\(rows, (\d+)\)", text) for text in found]
+    passed = [re.search(r"HIGH=(\d+), WIDE=(\d+)", text) for text in found]
+    assert [(one[2], one[1]) for one in sizes if one] == [(one[1], one[2]) for one in passed if one]
+    assert len({one[0] for one in passed if one}) > 3
+    for unclear in ("* WIDE", "* WIDE\n    row = row + 0"), ("program_id(0)", "program_id(1)"):
+        assert "own copy of HIGH" in refusal(STRATEGY, TILES.replace(*unclear)).reason
 
 
 @pytest.mark.parametrize(

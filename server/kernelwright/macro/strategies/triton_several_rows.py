@@ -50,11 +50,12 @@ def _found(observation: Observation) -> tuple[Site, Rows, int | None] | Refusal:
     site = launch_site(observation.text, observation.kernel)
     if isinstance(site, Refusal):
         return site
-    rows = rows_of(site.kernel)
+    sight = observation.sight
+    number = sight.number if isinstance(sight, Sight) else lambda _: None
+    rows = rows_of(site.kernel, number)
     if isinstance(rows, Refusal):
         return rows
-    sight = observation.sight
-    length = sight.number(rows.block) if isinstance(sight, Sight) else None
+    length = number(rows.block)
     if length is not None and length > _LONGEST:
         words = (
             f"A row has {length} columns, which is work enough for a program: rows of at most {_LONGEST} go together."
@@ -118,10 +119,11 @@ by themselves as before. Blocks of 1024 to 8192 elements are raced, with four wa
 int8 quantisation of groups of 128 became 5.58 times as fast, an RMS norm of rows of 128 4.43 times, a softmax of rows of 200
 1.42 times.
 
-It applies to straight-line kernels with one `tl.arange` over the columns. It does not apply when rows have more than 1024
-columns, when the kernel has a loop, a branch that differs by row, an atomic, an explicit shape or axis, or a function whose
-meaning for several rows cannot be told, when programs share rows, when the kernel is launched from several places, or when
-the number of rows or the block size cannot be read from the launch.
+It applies to kernels whose lanes are the columns of one row. It does not apply when rows have more than 1024 columns, when a
+loop walks along them, turns as often as a row says, or carries what has no element for each row before it, when the kernel
+has a branch that differs by row, an atomic, an explicit shape or axis, or a function whose meaning for several rows cannot be
+told, when programs share rows, when the kernel is launched from several places, or when the number of rows or the block size
+cannot be read from the launch.
 """,
     instruction="""\
 Have each program handle ROWS rows: row numbers along axis 0, columns along axis 1, reductions along axis 1 with

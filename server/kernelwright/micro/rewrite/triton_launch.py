@@ -355,12 +355,31 @@ class _Reader:
             if isinstance(node, ast.Call) and self.launcher.called(node) == "triton.cdiv" and len(node.args) == 2
         ]
         literals = [node for node in walk(self.grid) if isinstance(node, ast.Constant)]
-        copies = [node for node in literals if integer(node) in (constant.value, constant.value - 1)]
-        if not copies:
-            return ()
-        if any(node not in divisors for node in copies) or self._shared_value(constant):
+        alike = [node for node in literals if integer(node) in (constant.value, constant.value - 1)]
+        copies = self._of_own_axes(constant.name, alike)
+        if alike and copies is None and self._shared_value(constant):
+            return f"the grid holds its own copy of {constant.name} (line {alike[0].lineno})"
+        copies = alike if copies is None else copies
+        if any(node not in divisors for node in copies):
             return f"the grid holds its own copy of {constant.name} (line {copies[0].lineno})"
         return tuple(self.launcher.span(node) for node in copies)
+
+    def _of_own_axes(self, name: str, literals: list[ast.Constant]) -> list[ast.Constant] | None:
+        """The literals that stand where the grid counts the programs that take `name` elements each.
+
+        None where the axes of the grid do not tell for each whether it does.
+        """
+        grid = self.grid.body if isinstance(self.grid, ast.Lambda) else self.grid
+        axes = self.kernel.reading.axes
+        own = axes.get(name, frozenset())
+        others = frozenset[int]().union(*(its for other, its in axes.items() if other != name))
+        if not isinstance(grid, ast.Tuple | ast.List) or not own or own & others:
+            return None
+        parts = [(axis, walk(part)) for axis, part in enumerate(grid.elts)]
+        places = [next((axis for axis, nodes in parts if literal in nodes), None) for literal in literals]
+        if not all(place in own | others for place in places):
+            return None
+        return [literal for literal, place in zip(literals, places, strict=True) if place in own]
 
     def _shared_value(self, constant: Constant) -> bool:
         """Whether another literal of the launch has the same value, so that a copy could be of either."""

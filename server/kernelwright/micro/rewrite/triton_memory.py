@@ -37,8 +37,18 @@ def size_parameters(kernel: Reading) -> tuple[str, ...]:
     ]
     bounds += [loop.node.iter for loop in kernel.loops]
     bounds += [node for node in kernel.nodes if isinstance(node, ast.Call) and kernel.canonical(node) in CDIV]
-    found = frozenset().union(*map(names_read, bounds))
+    found = set[str]().union(*map(names_read, bounds))
+    known = {p.arg for p in parameters(kernel.function)}
+    computed = [
+        one for one in bindings_of(kernel.function) if one.name not in known | indices and not _loads(kernel, one.value)
+    ]
+    while more := set[str]().union(*(names_read(one.value) for one in computed if one.name in found)) - found:
+        found |= more  # such as the factors of a size
     return tuple(p.arg for p in parameters(kernel.function) if p.arg in found)
+
+
+def _loads(kernel: Reading, value: ast.expr) -> bool:
+    return any(kernel.tl(node) == "load" for node in walk(value))
 
 
 def _index_names(kernel: Reading) -> set[str]:

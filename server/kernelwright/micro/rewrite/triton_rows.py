@@ -2,13 +2,14 @@
 
 import ast
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag
 
 from kernelwright.micro.rewrite.triton_source import Fragment
-from kernelwright.source.bindings import bindings_of
+from kernelwright.source.bindings import Binding, bindings_of, loop_of
 from kernelwright.source.calls import argument, constexprs
+from kernelwright.source.trees import walk
 from kernelwright.source.triton.reader import TL, Access, Reading, asks_for_program
 from kernelwright.values import Refusal
 
@@ -20,8 +21,9 @@ _ELEMENTWISE = frozenset((
 ))  # fmt: skip
 _SILENT = frozenset(("static_assert", "static_print", "constexpr", "assume"))
 _HINTS = ("multiple_of", "max_contiguous")
-_NUMBERS = ("float", "int", "min", "max")
-_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.If, ast.Pass)
+_NUMBERS = ("float", "int", "min", "max", "range")
+_RANGES = ("range", "static_range")
+_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.If, ast.For, ast.Pass)
 _NO_SHAPE = ("dtype", "type", "element_ty")
 
 
@@ -39,7 +41,10 @@ class _Unreadable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A kernel whose program 0-axis id counts rows, and whose lanes are the columns of one. `block`: how many lanes."""
+    """A kernel whose program 0-axis id counts rows, and whose lanes are the columns of one. `block`: how many lanes.
+
+    Ranges of other lengths may stand beside them, such as for what is kept of each row: no value can have lanes of both.
+    """
 
     kernel: Fragment
     kinds: Mapping[str, Kind]
@@ -51,10 +56,10 @@ class Rows:
     block: ast.expr
 
 
-def rows_of(kernel: Fragment) -> Rows | Refusal:
-    """The kernel as work on rows, or why it is none."""
+def rows_of(kernel: Fragment, number: Callable[[ast.expr], int | None]) -> Rows | Refusal:
+    """The kernel as work on rows, or why it is none. `number`: what an expression comes to, as far as that is known."""
     try:
-        return _Reader(kernel).rows()
+        return _Reader(kernel).rows(number)
     except _Unreadable as found:
         words, line = found.args
         return Refusal(words, line=line - 1)
@@ -68,29 +73,28 @@ class _Reader:
     def reading(self) -> Reading:
         return self.kernel.reading
 
-    def rows(self) -> Rows:
+    def rows(self, number: Callable[[ast.expr], int | None]) -> Rows:
         function = self.kernel.function
         reading = self.reading
-        loop = next((node for node in reading.nodes if isinstance(node, ast.For | ast.While)), None)
-        if loop is not None:
-            raise _Unreadable(
-                "The kernel has a loop: only rows that one block covers can go side by side.", loop.lineno
-            )
+        for lanes in reading.lanes:
+            if isinstance(lanes.end, ast.Name) and lanes.end.id in reading.steps:
+                words = f"A loop walks rows in steps of {lanes.end.id}: only rows that one block covers can go side by side."
+                raise _Unreadable(words, lanes.call.lineno)
         for statement in function.body:
             self._look(statement)
         calls = (node for node in reading.nodes if isinstance(node, ast.Call))
         ids = tuple(call for call in calls if asks_for_program(call) and _is(argument(call, 0, "axis"), 0))
         if not ids:
             raise _Unreadable("The kernel does not ask for its program id along axis 0.", function.lineno)
-        ends = {ast.dump(one.end): one.end for one in reading.lanes if one.end is not None}
-        if len(ends) != 1 or not all(_is(one.start, 0) for one in reading.lanes):
+        ends = [one.end for one in reading.lanes if one.end is not None]
+        if not ends or not all(_is(one.start, 0) for one in reading.lanes):
             raise _Unreadable(
-                "The kernel has no single range of lanes, which would be the columns of a row.", function.lineno
+                "The kernel has no range of lanes from 0 on, which would be the columns of a row.", function.lineno
             )
-        (block,) = ends.values()
-        if isinstance(block, ast.Name) and block.id in reading.shares:
-            words = f"Programs take {block.id} elements each of something longer than a row."
-            raise _Unreadable(words, function.lineno)
+        block = max(ends, key=lambda end: number(end) or 0)
+        shared = next((end.id for end in ends if isinstance(end, ast.Name) and end.id in reading.shares), None)
+        if shared is not None:
+            raise _Unreadable(f"Programs take {shared} elements each of something longer than a row.", function.lineno)
         kinds = self._kinds
         guarded = tuple(one for one in reading.accesses if self._is_guarded(one))
         if not any(one.kind == "store" for one in guarded):
@@ -116,10 +120,8 @@ class _Reader:
 
     def _look(self, statement: ast.stmt) -> None:
         """Raises for a statement that does not act on each row by itself."""
-        if isinstance(statement, ast.For | ast.While):
-            raise _Unreadable(
-                "The kernel has a loop: only rows that one block covers can go side by side.", statement.lineno
-            )
+        if isinstance(statement, ast.While):
+            raise _Unreadable("How often a loop turns may differ by row.", statement.lineno)
         if not isinstance(statement, _STATEMENTS):
             raise _Unreadable("The program may end or branch off before its row is done.", statement.lineno)
         if isinstance(statement, ast.If):
@@ -127,12 +129,34 @@ class _Reader:
                 raise _Unreadable("Which branch is taken differs by row or column.", statement.lineno)
             for inner in (*statement.body, *statement.orelse):
                 self._look(inner)
+        elif isinstance(statement, ast.For):
+            self._look_at_loop(statement)
         elif isinstance(statement, ast.Assign):
             if not all(isinstance(target, ast.Name | ast.Tuple) for target in statement.targets):
                 raise _Unreadable("Something other than a name is assigned to.", statement.lineno)
             self._kind(statement.value, self._kinds)
         elif isinstance(statement, ast.Expr | ast.AugAssign | ast.AnnAssign) and statement.value is not None:
             self._kind(statement.value, self._kinds)
+
+    def _look_at_loop(self, loop: ast.For) -> None:
+        """Raises where its turns, or the shape of what it carries from turn to turn, are not those of all rows."""
+        if not isinstance(loop.target, ast.Name) or loop_of(loop).range is None or loop.orelse:
+            raise _Unreadable(
+                f"What the loop over {_short(loop.iter)} does for several rows cannot be told.", loop.lineno
+            )
+        self._kind(loop.iter, self._kinds)  # raises where the turns differ by row
+        for inner in loop.body:
+            self._look(inner)
+        if self.reading.tl(loop.iter) == "static_range":
+            return  # written out turn by turn
+        within = {id(node) for node in walk(loop)}
+        of_names: dict[str, list[Binding]] = {}
+        for one in bindings_of(self.kernel.function):
+            of_names.setdefault(one.name, []).append(one)
+        for name, given in of_names.items():
+            carried = {id(one.node) in within for one in given} == {True, False}
+            if carried and any(self._kind(one.value, self._kinds) != self._kinds[name] for one in given):
+                raise _Unreadable(f"{name} has no element for each row or column before the loop.", loop.lineno)
 
     def _is_guarded(self, access: Access) -> bool:
         pointer = self._kind(access.pointer, self._kinds)
@@ -204,7 +228,9 @@ class _Reader:
             return Kind.NONE
         if name in _ELEMENTWISE or canonical.startswith(f"{TL}extra.") or name in _SILENT:
             return kind
-        if not kind and (name in _HINTS or (isinstance(call.func, ast.Name) and call.func.id in _NUMBERS)):
+        if not kind and (
+            name in _HINTS or name in _RANGES or (isinstance(call.func, ast.Name) and call.func.id in _NUMBERS)
+        ):
             return Kind.NONE
         raise _Unreadable(f"What {_short(call)} is for several rows cannot be told.", call.lineno)
 

@@ -2,7 +2,8 @@
 
 import ast
 import functools
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernelwright.source.bindings import Loop, bindings_of, loop_of, nodes_of
@@ -104,6 +105,22 @@ class Reading:
         sides = (pair for node in products for pair in ((node.left, node.right), (node.right, node.left)))
         return frozenset(other.id for side, other in sides if isinstance(other, ast.Name) and self._from_ids(side, ids))
 
+    @functools.cached_property
+    def axes(self) -> Mapping[str, frozenset[int]]:
+        """For each name that a program id is multiplied by, the axes of the grid that such ids count along."""
+        found: dict[str, frozenset[int]] = {}
+        given = bindings_of(self.function)
+        once = {name for name, times in Counter(one.name for one in given).items() if times == 1}
+        ids = {one.name: one.value for one in given if one.name in once and asks_for_program(_uncast(one.value))}
+        for product in (node for node in self.nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)):
+            for side, other in ((product.left, product.right), (product.right, product.left)):
+                number = _uncast(ids.get(side.id, side) if isinstance(side, ast.Name) else side)
+                if isinstance(other, ast.Name) and isinstance(number, ast.Call) and asks_for_program(number):
+                    axis = argument(number, 0, "axis")
+                    if isinstance(axis, ast.Constant) and isinstance(axis.value, int):
+                        found[other.id] = found.get(other.id, frozenset()) | {axis.value}
+        return found
+
     def _from_ids(self, node: ast.expr, ids: set[str]) -> bool:
         """Whether a program id or one of the names `ids` takes part in it, and neither lanes nor memory."""
         parts = walk(node)
@@ -144,6 +161,14 @@ class Reading:
         if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS:
             return Access(_METHODS[call.func.attr], call, call.func.value, of_object=True)
         return None
+
+
+def _uncast(node: ast.expr) -> ast.expr:
+    """What stands before `.to(…)`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr="to")):
+            return _uncast(value)
+    return node
 
 
 def canonical(node: ast.AST, aliases: Aliases) -> str:
