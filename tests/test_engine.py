@@ -154,6 +154,7 @@ def test_a_step_is_kept_journalled_and_taken_back(bench: Bench) -> None:
         assert step.action.strategy == "torch.reassociate.reduce-features"
         assert step.verdict is not None
         assert step.verdict.passed
+        assert step.lines == ()
         assert step.measurement is not None
         assert step.measurement.speedup_low > 1.0
         assert step.measurement.roof is not None
@@ -200,11 +201,17 @@ def test_all_texts_of_a_kernel_are_told_by_the_work_of_its_baseline(bench: Bench
     bench.run(body())
 
 
-def test_autopilot_ends_with_a_reason(bench: Bench) -> None:
+def test_autopilot_ends_with_a_reason_and_its_steps_name_the_lines_of_the_journal(bench: Bench) -> None:
+    without, path = LINEAR_SUM.split("\n\n# workload")[0], bench.path("autopilot.py")
+    lines = (("Score", ("Score(512, 640)(randn(384, 512))",)),)
+
     async def body() -> None:
         engine = bench.engine
-        items = [item async for item in engine.autopilot(Request(bench.path("autopilot.py"), LINEAR_SUM, "Score"))]
+        engine.journal.keep_lines(path, (*lines, ("other", ("other(randn(3))",))))
+        items = [item async for item in engine.autopilot(Request(path, without, "Score"))]
         assert isinstance(items[0], Step)
+        assert items[0].lines == lines
+        assert engine.history(path)[0].lines == lines
         assert isinstance(items[-1], Refusal)
         assert items[-1].reason
 

@@ -243,14 +243,17 @@ def test_arguments_are_written_as_python(line: str) -> None:
     assert names["initial"](None) is None
 
 
-def test_a_line_of_the_journal_is_in_the_script(tmp_path: Path) -> None:
+def test_a_line_of_the_journal_is_in_the_script_as_the_step_was_judged_by_it(tmp_path: Path) -> None:
     line = "double(randn(100), out(100))"
     before = KERNEL.split("\n\n# workload")[0] + "\n"
     after = before.replace("x + x", "2 * x")
     with open_in_memory(tmp_path) as journal:
-        journal.add_step("double.py", step("double_kernel", before, after), before, after)
+        made = step("double_kernel", before, after)
+        journal.add_step("double.py", made, before, after)
         assert isinstance(choosing.script(journal, "double.py", None, None), Refusal)
-        journal.keep_lines("double.py", (("double", (line,)),))
+        judged = replace(made, id="a2", lines=(("double", (line,)),))
+        journal.add_step("double.py", judged, before, after)
+        journal.keep_lines("double.py", (("double", ("double(randn(7), out(7))",)),))
         script = choosing.script(journal, "double.py", None, None)
     assert isinstance(script, str), script
     assert script.count(f"# workload: {line}") == 2

@@ -6,6 +6,7 @@ import dataclasses
 from kernelwright.coders import Attempt, Coder, Variant, written
 from kernelwright.compiled import compiled, is_asked
 from kernelwright.examining import counterexample
+from kernelwright.languages.kept import kept_by
 from kernelwright.macro.strategies import with_id
 from kernelwright.macro.strategy import Observation
 from kernelwright.observer import Nothing, Observer, Report, run_text
@@ -32,10 +33,12 @@ from kernelwright.values import (
     Effort,
     Failure,
     Graph,
+    KeptLines,
     Language,
     Outcome,
     Refusal,
     Step,
+    WorkloadSource,
     digest,
     page_names,
 )
@@ -165,6 +168,7 @@ class Attempts:
             verdict=answer.verdict,
             measurement=measurement,
             created=now(),
+            lines=_lines(observation),
         )
 
     async def _of_baseline(
@@ -226,6 +230,15 @@ async def _counterexample(observation: Observation, candidate: str) -> Refusal |
         return None
     before, after = (run_text(observation, text) for text in (observation.text, candidate))
     return await counterexample(before, after, [case.text for case in observation.workload.cases])
+
+
+def _lines(observation: Observation) -> KeptLines:
+    """The journal's lines that the kernel is called by, none where its file has lines or inputs of its own."""
+    workload = observation.workload
+    if workload is None or workload.source is not WorkloadSource.JOURNAL:
+        return ()
+    called = {case.text for case in workload.cases}
+    return tuple(one for one in kept_by(observation.support) if not called.isdisjoint(one[1]))
 
 
 def _is_kept(attempts: tuple[Attempt, ...]) -> bool:

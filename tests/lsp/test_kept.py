@@ -10,6 +10,7 @@ from lsprotocol import types as lsp
 from kernelwright.journal import open_journal
 from lsp.editor import Editor
 from lsp.examples import PLAIN
+from lsp.test_cuda import LINE, NAIVE
 from lsp.test_record import KERNEL, TEST
 from lsp.test_tools import ask
 
@@ -95,6 +96,20 @@ async def test_what_another_process_keeps_is_known_once_the_file_is_saved_or_ope
     keeping.close(uri)
     uri = keeping.open("scaled.py", WITHOUT)
     assert "Workload (lines in the journal): `scaled(randn(8))`" in await keeping.hover(uri, "scaled(")
+
+
+async def test_indices_are_examined_for_lines_that_are_kept(keeping: Editor) -> None:
+    line = LINE.removeprefix("// workload: ")
+    uri = keeping.open(
+        "matmul.cu", NAIVE.replace(LINE, "").replace("row * k + i", "row * k + i + col / 32"), "cuda-cpp"
+    )
+    await keeping.diagnostics(uri, lacking)
+    with open_journal(keeping.workspace) as journal:
+        journal.keep_lines(keeping.folder / "matmul.cu", (("matmul", (line,)),))
+    keeping.save(uri)
+    await keeping.diagnostics(uri, lambda shown: any(one.code == "cuda.out-of-bounds" for one in shown))
+    assert await keeping.command(FORGET, {"uri": uri}) is True
+    await keeping.diagnostics(uri, lambda shown: not any(one.code == "cuda.out-of-bounds" for one in shown))
 
 
 async def test_tools_of_agents_keep_lines_there_too(keeping: Editor) -> None:

@@ -23,7 +23,7 @@ def script(journal: Journal, path: str, step_id: str | None, kernel: str | None)
     candidate = journal.text(step.after_hash)
     if is_joined(candidate or ""):
         return Refusal(f"Step {step.id} was made on two files, and only a step on one can be written as a script.")
-    support = with_kept(of_file(Path(path)), journal.lines(path))
+    support = with_kept(of_file(Path(path)), step.lines)
     baseline, candidate = (text and written(support, text) for text in (journal.text(against), candidate))
     found = support.kernels(candidate or "")
     if any(one.name == step.kernel and one.language is Language.CUDA for one in found):

@@ -15,7 +15,10 @@ async def examine(session: Session, snapshot: Snapshot) -> None:
     from kernelwright.examining import examined
 
     found = await examined(snapshot.support, snapshot.text, kernels)
-    if session.documents.get(snapshot.uri) is not None:
+    now = session.documents.get(snapshot.uri)
+    if now is not None and now.kept != snapshot.kept:
+        await examine(session, now)  # for the calls of the lines that the journal has by now
+    elif now is not None:
         before = session.indices.get(snapshot.uri)
         session.indices[snapshot.uri] = Examined.of(snapshot, found)
         if found.remarks or (before is not None and before.remarks):

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from kernelwright.lsp import diagnostics
+from kernelwright.lsp.indices import examine
 from kernelwright.lsp.session import Session
 from kernelwright.lsp.snapshot import Snapshot
 from kernelwright.values import KeptLines, Refusal
@@ -14,8 +15,11 @@ def reread(session: Session) -> None:
     session.kept.clear()
     for snapshot in session.documents:
         if snapshot.kernels and (lines := session.kept_lines(snapshot.path)) != snapshot.kept:
-            session.documents.put(dataclasses.replace(snapshot, kept=lines))
+            known = dataclasses.replace(snapshot, kept=lines)
+            session.documents.put(known)
             diagnostics.publish(session, snapshot.uri)
+            if snapshot.uri in session.indices:  # else they are still being examined
+                session.spawn(examine(session, known))
 
 
 def keep(session: Session, found: Iterable[tuple[Snapshot, Iterable[str]]]) -> Refusal | None:

@@ -8,6 +8,7 @@ from kernelwright.values.conversation import NOTHING_SPENT, Usage
 from kernelwright.values.opts import Opt
 from kernelwright.values.proof import Failure, FailureKind, Measurement, Verdict, VerdictStatus
 from kernelwright.values.text import Edits, Region
+from kernelwright.values.workload import KeptLines
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Step:
 
     `author`: the coder that wrote the edits. `earlier`: how its attempts before this one ended, in words, oldest first.
     `usage`: what asking language models for all of them took. `replays`: the id of the Step that this one has done again.
+    `lines`: the workload lines of the journal that it was judged by.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Step:
     earlier: tuple[str, ...] = ()
     usage: Usage = NOTHING_SPENT
     replays: str = ""
+    lines: KeptLines = ()
 
     @property
     def refused(self) -> bool:
