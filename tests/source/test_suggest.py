@@ -222,12 +222,49 @@ SPHINX = """
         (GOOGLE, "f(randn(8, 512, 1024), randn(1024), 'none')"),
         (NUMPY, "f(randn(8, 16, 512, 64), randn(16, 64), 'mean')"),
         (SPHINX, "f(randn(8, 16, 512, 64), randn(8, 64), 8)"),
+        (
+            "x: (rows, features), `w`: (features, n) int32; reduction: one of 'sum' and 'mean', as bfloat16.",
+            "f(randn(4096, 1024), randint(0, 1024, 1024, 1024, dtype=int32), 'sum')",
+        ),
+        ("x, w: (tokens, heads, dim); reduction: 'sum' | 'mean'", "f(randn(8, 512, 1024), randn(8, 512, 1024), 'sum')"),
         ("Adds.", "f(randn(4096, 1024), randn(1024), randn(4096, 1024))"),
         ("x: of any shape (see above)", "f(randn(4096, 1024), randn(1024), randn(4096, 1024))"),
     ],
 )
 def test_from_the_docstring(docstring: str, expected: str) -> None:
     check(f'def f(x, w, reduction):\n    """{docstring}    """\n    return x\n', "f", expected)
+
+
+def test_a_docstring_speaks_of_several_by_what_their_names_end_in() -> None:
+    text = (
+        'def f(q, k_cache, v_cache):\n    """q: (tokens, dim); caches: (slots, tokens, dim) float16."""\n    return q\n'
+    )
+    made = "randn(8, 4096, 1024, dtype=float16)"
+    check(text, "f", f"f(randn(4096, 1024, dtype=float16), {made}, {made})")
+
+
+def test_products_of_whole_numbers_are_of_bytes() -> None:
+    kernel = """\
+@triton.jit
+def kernel(a_ptr, b_ptr, s_ptr, c_ptr, n, B: tl.constexpr):
+    at = tl.arange(0, B)[:, None] * n + tl.arange(0, B)[None, :]
+    a = tl.load(a_ptr + at)
+    b = tl.load(b_ptr + at)
+    {product}
+    tl.store(c_ptr + at, acc * tl.load(s_ptr + at))
+
+
+def f(x, w, s):
+    c = torch.empty_like(x)
+    kernel[(1,)](x, w, s, c, x.shape[1], 64)
+    return c
+"""
+    into = "acc = tl.zeros((B, B), dtype=tl.int32)\n    acc += tl.dot(a, b)"
+    at_once = "acc = tl.dot(a, b, out_dtype=tl.int32)"
+    byte = "randint(0, 127, 4096, 1024, dtype=int8)"
+    for product in (into, at_once):
+        check(kernel.format(product=product), "f", f"f({byte}, {byte}, randn(4096, 1024))")
+    check(kernel.format(product="acc = tl.dot(a, b)"), "f", "f(randn(4096, 1024), randn(1024), randn(4096, 1024))")
 
 
 def test_a_docstring_does_not_overrule_the_body() -> None:

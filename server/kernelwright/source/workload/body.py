@@ -380,6 +380,8 @@ class Body:
                 told.is_read |= "load" in use
                 told.is_written |= "store" in use
                 told.is_bits |= "bits" in use
+                if "bytes" in use and not told.dtypes:
+                    told.dtypes.append("int8")
                 told.is_tensor |= bool(use - {"passed"})
                 told.is_number |= not use
         elif bound:

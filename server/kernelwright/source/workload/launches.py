@@ -141,6 +141,8 @@ def _strides(names: list[str]) -> tuple[Mapping[str, int], int]:
 
 def _pointer(use: set[str], side: int, rank: int) -> str:
     sizes = ", ".join([str(side)] * rank)
+    if "bytes" in use:
+        return f"randint(0, 127, {sizes}, dtype=int8)"
     if use & {"index", "place"}:
         return f"randperm({side})" if "place" in use else f"randint(0, {side}, {sizes})"
     return f"randn({sizes})" if "load" in use else f"out({sizes})"

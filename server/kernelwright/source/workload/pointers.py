@@ -19,7 +19,8 @@ def uses_of_pointers(
     """What a Triton kernel does with these parameters, as words.
 
     "load" and "store", "index" where what it loads leads to what it reads, "place" to what it writes, "bits" where that is
-    shifted or masked by a number, "passed" where it goes to a function that is not known. `device`: the functions of the file.
+    shifted or masked by a number, "bytes" where products of it are whole numbers, "passed" where it goes to a function that is
+    not known. `device`: the functions of the file.
     """
     found: dict[str, set[str]] = {name: set() for name in pointers}
     based: dict[str, set[str]] = {name: {name} for name in pointers}
@@ -57,6 +58,9 @@ def uses_of_pointers(
                     loaded[name] = loaded.get(name, set()) | contents(value)
                     if not any(_of_tl(inner, ("load",)) for inner in walk(value)):
                         based[name] = based.get(name, set()) | bases(value)
+    for operand in _whole_operands(nodes):
+        for name in contents(operand):
+            found[name].add("bytes")
     for node in nodes:
         match node:
             case (
@@ -90,6 +94,37 @@ def uses_of_pointers(
             for name in set().union(*(bases(one) for one in (*node.args, *(k.value for k in node.keywords)))):
                 found[name].add("passed")
     return found
+
+
+def _whole_operands(nodes: Sequence[ast.AST]) -> list[ast.expr]:
+    """What matrix products with int32 results are of."""
+    whole = {
+        name
+        for node in nodes
+        for name, value in _given(node)
+        if _of_tl(value, ("zeros", "full")) and any(_is_int32(part) for part in walk(value))
+    }
+    found: list[ast.expr] = []
+    for node in nodes:
+        products = [(name, part) for name, value in _given(node) for part in walk(value) if _of_tl(part, ("dot",))]
+        for name, product in products:
+            assert isinstance(product, ast.Call)
+            if name in whole or any(k.arg == "out_dtype" and _is_int32(k.value) for k in product.keywords):
+                found += product.args[:2]
+    return found
+
+
+def _given(node: ast.AST) -> list[tuple[str, ast.expr]]:
+    match node:
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AugAssign(target=ast.Name(id=name), value=value)
+        ):
+            return [(name, value)]
+    return []
+
+
+def _is_int32(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "int32"
 
 
 def _of_tl(node: ast.AST, names: Sequence[str]) -> bool:
