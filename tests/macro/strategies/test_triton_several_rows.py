@@ -47,6 +47,9 @@ PICKED = (
     "x = tl.load(x_ptr + at * stride + cols, mask=mask & (cols > 0), other=0.0)\n" + STORE + "\n"
     "tl.store(s_ptr + row, tl.argmax(x, axis=0).to(tl.float32))"
 )  # fmt: skip
+PICKED_APART = (
+    ROW + LOAD + "ks = tl.arange(0, K)\ntl.store(s_ptr + row * K + ks, tl.sum(tl.where(mask, x, 0.0)) + ks)\n" + STORE
+)  # fmt: skip
 TOP = (
     ROW + LOAD + "ks = tl.arange(0, 4)\n"
     "total = tl.sum(tl.load(x_ptr + row * stride + ks, mask=ks < n, other=0.0), axis=0)\n"
@@ -68,6 +71,12 @@ FORMS = {
     "a mean and a branch that all rows take": kernel(NORM),
     "rows that are looked up": kernel(PICKED),
     "a scan": kernel(SCANNED),
+    "as many results as another constant says": kernel(
+        PICKED_APART,
+        LAUNCH.replace("BLOCK=BLOCK", "BLOCK=BLOCK, K=4"),
+        SETUP.replace("x.shape[0],", "(x.shape[0], 4),"),
+        more=", K: tl.constexpr",
+    ),
     "picks written out": kernel(TOP, setup=SETUP.replace("empty_like", "zeros_like")),
     "a loop that all rows turn alike": kernel(DOUBLED),
     "a parameter that has the rows already, and defaults": COUNTED,
@@ -117,6 +126,7 @@ def test_each_form_is_written_for_blocks_of_several_sizes() -> None:
         ("rows that are looked up", "mask=mask & (cols > 0) & rows_inside, other=0.0)"),
         ("a scan", "tl.cumsum(tl.where(mask, x, 0.0), axis=1)"),
         ("picks written out", "mask=(ks < n) & rows_inside, other=0.0), axis=1, keep_dims=True)\n"),
+        ("as many results as another constant says", "tl.store(s_ptr + row * K + ks,"),
         ("picks written out", "    ROWS = max(2048 // BLOCK, 1)\n"),
         ("picks written out", "        tl.store(y_ptr + row * n + k, top, mask=(k < n) & rows_inside)\n"),
         ("a loop that all rows turn alike", "x = x + turn * tl.max(x, axis=1, keep_dims=True)\n"),

@@ -92,9 +92,9 @@ class _Reader:
                 "The kernel has no range of lanes from 0 on, which would be the columns of a row.", function.lineno
             )
         block = max(ends, key=lambda end: number(end) or 0)
-        shared = next((end.id for end in ends if isinstance(end, ast.Name) and end.id in reading.shares), None)
-        if shared is not None:
-            raise _Unreadable(f"Programs take {shared} elements each of something longer than a row.", function.lineno)
+        if isinstance(block, ast.Name) and block.id in reading.shares:
+            words = f"Programs take {block.id} elements each of something longer than a row."
+            raise _Unreadable(words, function.lineno)
         kinds = self._kinds
         guarded = tuple(one for one in reading.accesses if self._is_guarded(one))
         if not any(one.kind == "store" for one in guarded):
