@@ -48,6 +48,22 @@ class Polynomial:
         """The terms that `name` is not in."""
         return Polynomial(tuple(one for one in self.terms if name not in one[0]))
 
+    def divided(self, other: "Polynomial") -> "Polynomial | None":
+        """The quotient where the other is one product that is in each of its terms; None otherwise."""
+        if len(other.terms) != 1:
+            return None
+        (factors, by), found = other.terms[0], []
+        for term, value in self.terms:
+            left = list(term)
+            for factor in factors:
+                if factor not in left:
+                    return None
+                left.remove(factor)
+            if value % by:
+                return None
+            found.append((tuple(left), value // by))
+        return _sum(found)
+
     def at(self, values: Mapping[str, int]) -> "Polynomial":
         """With numbers in the place of names."""
         return _sum(

@@ -45,9 +45,58 @@ __global__ void step(float4* x, unsigned char* mask, int* hits, float eps, int n
 """
 
 
+SPARSE = """\
+__global__ void rows(const int* first, const int* at, const float* values, const float* x, float* y, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= n) return;
+  float sum = 0;
+  for (int j = first[row]; j < first[row + 1]; ++j) sum += values[j] * x[at[j]];
+  y[row] = sum;
+}
+void spmv(const int* first, const int* at, const float* values, const float* x, float* y, int n) {
+  rows<<<(n + 255) / 256, 256>>>(first, at, values, x, y, n);
+}
+"""
+SEGMENTS = """\
+__global__ void most(const float* values, const long long* offsets, float* out) {
+  long long end = offsets[blockIdx.x + 1];
+  float best = 0;
+  for (long long i = offsets[blockIdx.x] + threadIdx.x; i < end; i += blockDim.x) best = fmaxf(best, values[i]);
+  atomicMax((int*)out + blockIdx.x, __float_as_int(best));
+}
+void segments(const float* values, const long long* offsets, float* out, int n) { most<<<n, 64>>>(values, offsets, out); }
+"""
+PARTED = """\
+__global__ void rotate(float* x, const float* scale, const int* places, int tokens, int heads, int dim) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, half = dim / 2;
+  if (i >= tokens * heads * half) return;
+  int head = (i / half) % heads, token = i / (half * heads);
+  float* p = x + (token * heads + head) * dim;
+  p[i % half + half] *= scale[head] * places[token];
+}
+void run(float* x, const float* scale, const int* places, int tokens, int heads, int dim) {
+  rotate<<<(tokens * heads * dim / 2 + 255) / 256, 256>>>(x, scale, places, tokens, heads, dim);
+}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        (
+            SPARSE,
+            "spmv(first=arange(0, (n + 1)*16, 16, dtype=int32), at=randint(0, 16, 16*n, dtype=int32), "
+            "values=randn(16*n), x=randn(16), y=out(n), n=4194304)",
+        ),
+        (
+            SEGMENTS,
+            "segments(values=randn(16*n), offsets=arange(0, (n + 1)*16, 16, dtype=int64), out=inout(randn(n)), n=8388608)",
+        ),
+        (
+            PARTED,
+            "run(x=inout(randn(tokens*heads*dim)), scale=randn(heads), places=randint(0, 16, tokens, dtype=int32), "
+            "tokens=512, heads=512, dim=512)",
+        ),
         (
             MATMUL + LAUNCH,
             "solve(a=randn(m*k), b=randn(n*k, dtype=float64), c=out(m*n), m=1024, n=1024, k=1024)",

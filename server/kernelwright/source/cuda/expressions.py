@@ -108,7 +108,7 @@ class Names:
                 argument = field(inner, "argument")
                 if argument is not None:
                     return polynomials.number(0) - self.polynomial(argument, depth)
-        return polynomials.name(_plain(self._content(inner)))
+        return polynomials.name(plain(self._content(inner)))
 
     def number(self, node: Node | None) -> int | None:
         """The value of an expression over numbers, macros and constants."""
@@ -121,7 +121,7 @@ class Names:
         while waiting and len(found) < _MOST:
             for one in walk(waiting.pop()):
                 if one.type == "field_expression" and self._content(one).split(".")[0] in BUILT_IN:
-                    found.add(_plain(self._content(one)))
+                    found.add(plain(self._content(one)))
                 elif one.type == "identifier" and (name := self._content(one)) not in found:
                     found.add(name)
                     waiting += [self.values[name]] if name in self.values else []
@@ -154,7 +154,7 @@ class Names:
     def _binary(self, node: Node, depth: int) -> Polynomial:
         left, right, operator = field(node, "left"), field(node, "right"), self._operator(node)
         if left is None or right is None:
-            return polynomials.name(_plain(self._content(node)))
+            return polynomials.name(plain(self._content(node)))
         one, other = self.polynomial(left, depth), self.polynomial(right, depth)
         match operator:
             case "+":
@@ -169,7 +169,7 @@ class Names:
                 return polynomials.number(one.number // other.number)
             case "%" if one.number is not None and other.number:
                 return polynomials.number(one.number % other.number)
-        return polynomials.name(_plain(self._content(node)))
+        return polynomials.name(plain(self._content(node)))
 
     def _operator(self, node: Node) -> str:
         operator = field(node, "operator")
@@ -213,5 +213,6 @@ def _reads_through(node: Node) -> bool:
     return node.type == "pointer_expression" and bool(node.children) and node.children[0].type == "*"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Without white space, as a part of an expression is named."""
     return re.sub(r"\s+", "", text)

@@ -8,7 +8,8 @@ from tree_sitter import Node
 from kernelwright.source import polynomials
 from kernelwright.source.cuda.accesses import accesses, flat_index
 from kernelwright.source.cuda.definitions import File, Function, Launch
-from kernelwright.source.cuda.expressions import Names
+from kernelwright.source.cuda.expressions import Names, plain
+from kernelwright.source.cuda.stretches import begins
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.source.polynomials import Polynomial
 
@@ -17,6 +18,7 @@ _MORE = {">": 0, ">=": 1}
 _CEILING = re.compile(r"\((.+)\+(\w+)-1\)/\2$|\((.+)\+(\d+)\)/(\d+)$")
 _AXES = ("x", "y", "z")
 _ONE = polynomials.number(1)
+STRETCH = 16  # elements between two beginnings, in the arrays that say where stretches begin
 _DEEPEST = 12
 
 
@@ -36,11 +38,13 @@ class _Extents:
         self._file = file
         self._launch = launch
         self._held = held
-        plain = Names(file, kernel)
-        self._guards = dict(guards(plain))
+        self._guards = dict(guards(Names(file, kernel)))
         self._names = Names(file, kernel, frozenset(self._guards))
         self._outer = Names(file, launch.function) if launch is not None else None
         self._kernel = kernel
+        self._begins = begins(self._names)
+        nodes = of_type(kernel.body, "binary_expression")
+        self._quotients = {plain(self._content(one)): one for one in nodes if self._operator(one) in ("/", "%")}
 
     def found(self) -> dict[str, list[Polynomial]]:
         found: dict[str, list[Polynomial]] = {}
@@ -56,7 +60,7 @@ class _Extents:
         """The largest value of an index over all threads and turns of loops."""
         whole = self._whole_grid(index)
         for name in sorted(whole.names):
-            bound = self._bound(name) if depth < _DEEPEST else None
+            bound = self._bound(name, depth) if depth < _DEEPEST else None
             if bound is None:
                 continue
             step = whole.coefficient(name)
@@ -91,14 +95,30 @@ class _Extents:
         left = field(inner, "left") if inner is not None else None
         return self._outer.polynomial(left) if left is not None else None
 
-    def _bound(self, name: str) -> Polynomial | None:
+    def _bound_of_quotient(self, node: Node, depth: int) -> Polynomial | None:
+        """What `i % n` or `i / n` stays below: n, and what i stays below without the factor n."""
+        left, right = field(node, "left"), field(node, "right")
+        if left is None or right is None:
+            return None
+        divisor = self._names.polynomial(right)
+        if self._operator(node) == "%":
+            return divisor
+        most = self._most(self._names.polynomial(left), depth + 1)
+        return (most + _ONE).divided(divisor) if most is not None else None
+
+    def _bound(self, name: str, depth: int) -> Polynomial | None:
         """What a name stays below."""
         if name in self._guards:
             limit, add = self._guards[name]
             return self._names.polynomial(limit) + polynomials.number(add)
         array = name.split("[")[0]
+        if "[" in name and array in self._begins:
+            stretches = self._most(self._names.polynomial(self._begins[array]) + _ONE, depth + 1)
+            return stretches * polynomials.number(STRETCH) + _ONE if stretches is not None else None
         if "[" in name and array in self._held:
             return polynomials.number(self._held[array])
+        if name in self._quotients:
+            return self._bound_of_quotient(self._quotients[name], depth)
         kind, _, axis = name.partition(".")
         if axis not in _AXES or self._launch is None or self._outer is None:
             return None
@@ -117,6 +137,7 @@ class _Extents:
 
     def _at_launch(self, found: Polynomial) -> Polynomial | None:
         """In the launcher's names instead of the kernel's parameters; None where other names are left."""
+        found = self._without_quotients(found)
         if self._launch is None or self._outer is None:
             known = {one.name for one in self._kernel.parameters}
             return found if found.names <= known else None
@@ -129,6 +150,22 @@ class _Extents:
             if name in given and self._content(given[name]) != name:
                 found = found.without(name) + step * self._outer.polynomial(given[name])
         return found if found.names <= known else None
+
+    def _without_quotients(self, found: Polynomial) -> Polynomial:
+        """What it is at most with sizes in the place of halves and the like: `2 * (n / 2)` is no more than n."""
+        for name in sorted(found.names & self._quotients.keys()):
+            node, step = self._quotients[name], found.coefficient(name)
+            left, right = field(node, "left"), field(node, "right")
+            by = self._names.number(right)
+            if left is None or step is None or not by or self._operator(node) != "/":
+                continue
+            rounded = Polynomial(tuple((term, -(-value // by)) for term, value in step.terms if value > 0))
+            found = found.without(name) + rounded * self._names.polynomial(left)
+        return found
+
+    def _operator(self, node: Node) -> str:
+        operator = field(node, "operator")
+        return self._content(operator) if operator is not None else ""
 
     def _content(self, node: Node) -> str:
         return self._file.source.content(node)

@@ -10,10 +10,11 @@ from kernelwright.source.cuda import templates
 from kernelwright.source.cuda.accesses import accesses
 from kernelwright.source.cuda.definitions import File, Function, Launch, Parameter
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.extents import extents, guards
+from kernelwright.source.cuda.extents import STRETCH, extents, guards
 from kernelwright.source.cuda.flattened import flattened, with_structures
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.numbers import Numbers
+from kernelwright.source.cuda.stretches import begins
 from kernelwright.source.cuda.text import field, of_type
 from kernelwright.source.cuda.types import DTYPES, VECTOR, WHOLE, dtype_of, is_known
 from kernelwright.source.polynomials import Polynomial
@@ -54,6 +55,7 @@ class _Plan:
     sizes: tuple[str, ...]
     written: Mapping[str, frozenset[str]]
     held: Mapping[str, str]
+    begins: frozenset[str]  # what says where stretches of others begin
 
 
 def lines_from_signature(file: File, kernel: Kernel) -> tuple[str, ...] | Refusal:
@@ -121,8 +123,10 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
     elements: dict[str, list[Polynomial]] = {}
     written: dict[str, set[str]] = {}
     held: dict[str, str] = {}
+    starting: set[str] = set()
     for kernel, launch in launches:
         outer = _outer_names(file, kernel, launch)
+        starting |= {outer.get(name, name) for name in begins(Names(file, kernel))}
         indices = _indices(Names(file, kernel))
         found = extents(file, kernel, launch, dict.fromkeys(indices, _HELD))
         for name, several in found.items():
@@ -138,7 +142,8 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
     product = {"m", "n", "k"} <= {name.lower() for name in whole}
     sizes = tuple(name for name in whole if name in used and (product or not _FEW.fullmatch(name))) or tuple(whole[:3])
     kinds = {name: frozenset(kinds) for name, kinds in written.items()}
-    return _Plan(entry, {name: tuple(found) for name, found in elements.items()}, sizes, kinds, held)
+    counted = {name: tuple(found) for name, found in elements.items()}
+    return _Plan(entry, counted, sizes, kinds, held, frozenset(starting))
 
 
 def _outer_names(file: File, kernel: Function, launch: Launch | None) -> dict[str, str]:
@@ -267,7 +272,9 @@ def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], ro
     kinds = plan.written.get(one.name, frozenset())
     if not one.is_const and kinds and kinds <= {"store"} and not room:
         return f"out({elements}{option})"
-    if one.name in plan.held:
+    if one.name in plan.begins:
+        made = f"arange(0, ({elements})*{STRETCH}, {STRETCH}{option or ', dtype=int32'})"
+    elif one.name in plan.held:
         made = f"randint(0, {plan.held[one.name]}, {elements}{option or ', dtype=int32'})"
     elif one.is_const and dtype.startswith("int"):
         made = f"randint(0, {_HELD}, {elements}{option})"  # which may be places in another one
