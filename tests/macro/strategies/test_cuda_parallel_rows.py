@@ -1,8 +1,10 @@
 """cuda.parallel-rows: rows that a warp or a block shares, and work that stays with one thread."""
 
 import pytest
+import torch
 
 from kernelwright.macro.strategies.cuda_parallel_rows import STRATEGY
+from kernelwright.proof.worker.languages.cuda import LANGUAGE
 from macro.cuda_files import refusal, rewritten
 
 KERNEL = """\
@@ -98,6 +100,48 @@ def test_other_rows(body: str, lines: list[str]) -> None:
 )  # fmt: skip
 def test_what_follows_from_turn_to_turn_is_refused(body: str, reason: str) -> None:
     assert reason in refusal(STRATEGY, kernel(body))
+
+
+SPARSE = """\
+#include <cuda_runtime.h>
+
+__global__ void sparse(const int* first, const int* at, const float* values, const float* x, float* y, int n) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    float sum = 0.0f;
+    for (int j = first[row]; j < first[row + 1]; ++j) sum += values[j] * x[at[j]];
+    y[row] = sum;
+}
+
+// workload: spmv(first=arange(0, (n + 1)*16, 16), at=randint(0, 16, 16*n), values=randn(16*n), x=randn(16), y=out(n), n=999)
+extern "C" void spmv(const int* first, const int* at, const float* values, const float* x, float* y, int n) {
+    sparse<<<(n + 127) / 128, 128>>>(first, at, values, x, y, n);
+}
+"""
+
+
+def test_a_warp_has_a_stretch_that_an_array_says_the_beginning_of() -> None:
+    found = rewritten(STRATEGY, SPARSE)
+    assert "for (int j = first[row] + lane; j < first[row + 1]; j += 32) sum += values[j] * x[at[j]];" in found[0]
+    generator = torch.Generator().manual_seed(1)
+    lengths = torch.randint(0, 90, (77,), generator=generator, dtype=torch.int32)
+    first = torch.cat((torch.zeros(1, dtype=torch.int32), lengths.cumsum(0, dtype=torch.int32)))
+    at = torch.randint(0, 50, (int(first[-1]),), generator=generator, dtype=torch.int32)
+    values, x = (torch.randn(size, generator=generator) for size in (int(first[-1]), 50))
+    answers = []
+    for text in (SPARSE, *found):
+        module, y = LANGUAGE.load("/nowhere/sparse.cu", text, "test"), torch.full((77,), 9.0)
+        module.spmv(first, at, values, x, y, 77)
+        answers.append(y)
+        LANGUAGE.unload(module)
+    assert len(answers) == 3
+    for one in answers[1:]:
+        torch.testing.assert_close(one, answers[0], rtol=1e-5, atol=1e-5)
+
+
+def test_stretches_that_do_not_begin_by_the_row_are_left() -> None:
+    text = SPARSE.replace("first[row]; j < first[row + 1]", "first[0]; j < first[1]")
+    assert "neighbouring elements already" in refusal(STRATEGY, text)
 
 
 def test_a_grid_of_another_size_is_refused() -> None:

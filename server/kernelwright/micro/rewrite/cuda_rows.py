@@ -181,11 +181,12 @@ def _writes(sight: CudaSight, statement: Node) -> bool:
 
 
 def _is_along(sight: CudaSight, row: str, one: RowLoop) -> bool:
-    """Whether a loop reads elements of the row that lie beside each other."""
+    """Whether a loop reads elements of the row that lie beside each other, or of a stretch that begins where the row says."""
+    starts_by_row = row in sight.names.behind(one.loop.start)
     for access in (access for access in sight.accesses if is_inside(access.node, one.loop.body)):
         place = place_of(sight, row, access)
         along = place[1].coefficient(one.loop.variable) if place is not None else None
-        if along is not None and place is not None and along.number == 1 and row in place[1].names:
+        if along is not None and place is not None and along.number == 1 and (row in place[1].names or starts_by_row):
             return True
     return False
 
