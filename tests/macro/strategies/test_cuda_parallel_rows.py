@@ -120,6 +120,64 @@ extern "C" void spmv(const int* first, const int* at, const float* values, const
 """
 
 
+PLACES = """\
+float most = {begin};
+        int at = -1;
+        float least = INFINITY, where = 0.0f;
+        unsigned int low = 7;
+        for (int j = 0; j < n; ++j) {{
+            float v = x[i * n + j];
+            {kept}
+            if (w[j] * v < least) {{
+                low = j;
+                least = w[j] * v;
+            }}
+            where = fmaxf(where, v);
+        }}
+        y[i] = at + 1000.0f * low;
+        y[i + m] = most + where;"""
+KEPT = "if (v > most) { most = v; at = j; }"
+
+
+@pytest.mark.parametrize("begin", ["-INFINITY", "0.5f", "100.0f"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_places_of_extremes_are_those_of_the_first(begin: str, turned: bool) -> None:
+    kept = KEPT.replace("v > most", "most < v") if turned else KEPT
+    text = "#include <cmath>\n" + kernel(PLACES.format(begin=begin, kept=kept)).replace("y=out(m*n)", "y=out(2*m)")
+    found = rewritten(STRATEGY, text)
+    generator = torch.Generator().manual_seed(3)
+    m, n = 13, 211
+    x = torch.randint(-9, 10, (m * n,), generator=generator) / 8  # many are equal
+    x[5], x[n : 2 * n] = torch.nan, torch.nan
+    w = torch.randint(-2, 3, (n,), generator=generator).float()
+    answers = []
+    for one in (text, *found):
+        module, y = LANGUAGE.load("/nowhere/places.cu", one, "test"), torch.full((2 * m,), 9.0)
+        module.solve(x, w, y, m, n)
+        answers.append(y)
+        LANGUAGE.unload(module)
+    assert len(answers) == 3
+    assert len(answers[0].unique()) > 3
+    for one in answers[1:]:
+        torch.testing.assert_close(one, answers[0], rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        KEPT.replace(">", ">="),  # the last of equal ones
+        KEPT.replace("at = j", "at = j + 1"),
+        KEPT.replace("most = v", "most = v + 1.0f"),
+        KEPT.replace("}", "v += most; }"),
+        KEPT.replace("}", "} else at = 0;"),
+        KEPT + " where += at;",
+    ],
+)
+def test_other_ways_of_keeping_an_extreme_are_refused(kept: str) -> None:
+    reason = refusal(STRATEGY, kernel(PLACES.format(begin="0.0f", kept=kept)))
+    assert "follow each other in" in reason
+
+
 def test_a_warp_has_a_stretch_that_an_array_says_the_beginning_of() -> None:
     found = rewritten(STRATEGY, SPARSE)
     assert "for (int j = first[row] + lane; j < first[row + 1]; j += 32) sum += values[j] * x[at[j]];" in found[0]

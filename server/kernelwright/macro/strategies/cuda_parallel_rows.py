@@ -90,16 +90,17 @@ STRATEGY = cuda(
 Gives each row of a softmax, a normalisation, a sum over rows or a product of matrix and vector to a warp, or to a block,
 where one thread does it alone. Lane 0 takes elements 0, 32, 64, …, lane 1 takes 1, 33, 65, …, so that a warp reads along the
 row. A row may also be a stretch that begins where an array says, as in a sparse matrix. What a loop folds (sums, products,
-maxima, minima) is folded across the lanes by shuffles afterwards. There are more threads, too: 8192 rows are 32 blocks of one
-thread a row, and 1024 of one warp a row. Sums are added up in another order.
+maxima, minima, the first place of one) is folded across the lanes by shuffles afterwards. There are more threads, too: 8192
+rows are 32 blocks of one thread a row, and 1024 of one warp a row. Sums are added up in another order.
 
 Two variants are measured: a warp a row, and a block a row, which comes first where rows are long and few. Single stores such
 as `out[row] = sum` are left to the first thread of a row, and a barrier stands behind stores of which other threads may read.
 The launch gets a grid for as many rows as before.
 
 A loop must count in steps of 1, end early nowhere, fold each local in one way that begins at nothing, and store only
-elements that no other turn reads. A running maximum with a rescaled sum, an index of a maximum, or a recurrence follow from one
-turn to the next and are refused, as are kernels that read along columns, where neighbouring threads read neighbours already.
+elements that no other turn reads. A running maximum with a rescaled sum, the last place of a maximum, or a recurrence follow
+from one turn to the next and are refused, as are kernels that read along columns, where neighbouring threads read neighbours
+already.
 """,
     instruction="""\
 Give each row to a warp or a block: let the lanes take every 32nd element, fold their partial results by __shfl_xor_sync, store

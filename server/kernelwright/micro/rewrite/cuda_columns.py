@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, named, plain, unsettled
+from kernelwright.micro.rewrite.cuda_folds import Extreme
 from kernelwright.micro.rewrite.cuda_guarded import (
     X,
     declared,
@@ -57,7 +58,12 @@ def _columns(sight: CudaSight, outer: Loop) -> Columns | None:
     if sight.names.polynomial(outer.start) != polynomials.name(X) or len(inner) != 1:
         return None
     fold, place = row_loop(sight, outer.variable, inner[0], []), statements.index(inner[0].node)
-    if not isinstance(fold, RowLoop) or not fold.folds or fold.stores:
+    if (
+        not isinstance(fold, RowLoop)
+        or not fold.folds
+        or fold.stores
+        or any(isinstance(one, Extreme) for one in fold.folds)
+    ):
         return None
     ahead, behind = statements[:place], statements[place + 1 :]
     if any(one.type != "declaration" or reads_memory(sight, one) for one in ahead):

@@ -1,13 +1,14 @@
 """A row of a warp, or of a block, in the place of a row of a thread."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.cuda_code import fresh
+from kernelwright.micro.rewrite.cuda_folds import Extreme, Fold
 from kernelwright.micro.rewrite.cuda_guarded import type_of
 from kernelwright.micro.rewrite.cuda_new_launch import regridded
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
-from kernelwright.micro.rewrite.cuda_rows import Fold, RowLoop, Rows, rows
+from kernelwright.micro.rewrite.cuda_rows import RowLoop, Rows, rows
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.values import Refusal
 
@@ -74,15 +75,10 @@ def _written(sight: CudaSight, found: Rows, team: Team) -> Patch | Refusal:
         patch.replace(value, "blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32")
         first, step, each = lane, "32", team.block // _WARP
     wait = "__syncthreads();" if team.is_block else "__syncwarp();"
-    folding = any(loop.folds for loop in found.loops)
     if not team.is_block:
         patch.after(declaration, f"\n{margin}int {lane} = threadIdx.x % 32;")
-    kinds = dict.fromkeys(type_of(sight, fold.name) for loop in found.loops for fold in loop.folds)
-    partial = {
-        kind: fresh(sight.file, "partial" if len(kinds) == 1 else f"partial_{kind}", "warp_values") for kind in kinds
-    }
-    if team.is_block and folding:
-        lines = [f"__shared__ {kind} {name}[{team.block // _WARP}];" for kind, name in partial.items()]
+    partial, lines = arrays(sight, [fold for loop in found.loops for fold in loop.folds], team.block)
+    if team.is_block:
         patch.before(declaration, "".join(f"{one}\n{margin}" for one in lines))
     for one in found.loops:
         share(sight, patch, one, first, step)
@@ -107,10 +103,30 @@ def share(sight: CudaSight, patch: Patch, one: RowLoop, first: str, step: str) -
     patch.replace(loop.update, f"{loop.variable} += {step}")
 
 
+def arrays(sight: CudaSight, folds: Sequence[Fold], size: int) -> tuple[dict[str, str], list[str]]:
+    """Arrays for what the warps of a block have come to, by type, and for places by `_place`; and their declarations."""
+    kinds = dict.fromkeys(type_of(sight, fold.name) for fold in folds)
+    names = {kind: "partial" if len(kinds) == 1 else f"partial_{kind.replace(' ', '_')}" for kind in kinds}
+    places = dict.fromkeys(type_of(sight, fold.place) for fold in folds if isinstance(fold, Extreme))
+    names |= {
+        _place(kind): "partial_at" if len(places) == 1 else f"partial_at_{kind.replace(' ', '_')}" for kind in places
+    }
+    partial = {key: fresh(sight.file, name, f"{name}_of_warps") for key, name in names.items()}
+    lines = [f"__shared__ {key.removesuffix(' at')} {name}[{size // _WARP}];" for key, name in partial.items()]
+    return partial, lines
+
+
+def _place(kind: str) -> str:
+    return f"{kind} at"
+
+
 def folded(sight: CudaSight, folds: tuple[Fold, ...], team: Team, partial: dict[str, str]) -> Iterator[str]:
     """What the threads of a team have come to, in each of them."""
     head = "for (int offset = 16; offset > 0; offset >>= 1)"
     for fold in folds:
+        if isinstance(fold, Extreme):
+            yield from _extreme(sight, fold, team, partial, head)
+            continue
         yield f"{head} {fold.code(f'__shfl_xor_sync(0xffffffff, {fold.name}, offset)')}"
         if team.is_block:
             array = partial[type_of(sight, fold.name)]
@@ -120,3 +136,23 @@ def folded(sight: CudaSight, folds: tuple[Fold, ...], team: Team, partial: dict[
             w = fresh(sight.file, "w", "warp")
             yield f"for (int {w} = 1; {w} < {team.block // _WARP}; ++{w}) {fold.code(f'{array}[{w}]')}"
             yield "__syncthreads();"
+
+
+def _extreme(sight: CudaSight, fold: Extreme, team: Team, partial: dict[str, str], head: str) -> Iterator[str]:
+    """As `folded`, for an element and its place."""
+    other, at = fresh(sight.file, "other", f"other_{fold.name}"), fresh(sight.file, "other_at", f"other_{fold.place}")
+    yield f"{head} {{"
+    yield f"    {type_of(sight, fold.name)} {other} = __shfl_xor_sync(0xffffffff, {fold.name}, offset);"
+    yield f"    {type_of(sight, fold.place)} {at} = __shfl_xor_sync(0xffffffff, {fold.place}, offset);"
+    yield f"    {fold.code_at(other, at)}"
+    yield "}"
+    if team.is_block:
+        values, places = partial[type_of(sight, fold.name)], partial[_place(type_of(sight, fold.place))]
+        warp, w = "threadIdx.x / 32", fresh(sight.file, "w", "warp")
+        yield f"if (threadIdx.x % 32 == 0) {{ {values}[{warp}] = {fold.name}; {places}[{warp}] = {fold.place}; }}"
+        yield "__syncthreads();"
+        yield f"{fold.name} = {values}[0];"
+        yield f"{fold.place} = {places}[0];"
+        each = fold.code_at(f"{values}[{w}]", f"{places}[{w}]")
+        yield f"for (int {w} = 1; {w} < {team.block // _WARP}; ++{w}) {each}"
+        yield "__syncthreads();"

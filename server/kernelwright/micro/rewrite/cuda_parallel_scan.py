@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, named
+from kernelwright.micro.rewrite.cuda_folds import Fold
 from kernelwright.micro.rewrite.cuda_guarded import reads_memory
 from kernelwright.micro.rewrite.cuda_new_launch import regridded
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import indented, region, unit_of
-from kernelwright.micro.rewrite.cuda_rows import Fold
 from kernelwright.micro.rewrite.cuda_scan import Scan, scan
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.text import field

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import named, plain, unsettled
+from kernelwright.micro.rewrite.cuda_extremes import extremes
+from kernelwright.micro.rewrite.cuda_folds import CALLS, KINDS, Fold
 from kernelwright.micro.rewrite.cuda_guarded import declared, guarded, hidden_access, statements_of
 from kernelwright.micro.rewrite.cuda_inner_loop import not_movable
 from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, counts, limit_of
@@ -15,22 +17,7 @@ from kernelwright.source.cuda.text import field, is_inside, of_type, walk
 from kernelwright.source.polynomials import Polynomial
 from kernelwright.values import Refusal
 
-_CALLS = ("fmaxf", "fminf", "fmax", "fmin", "max", "min")
 _ZERO, _ONE = ("0", "0.", "0.0", ".0"), ("1", "1.", "1.0")
-_KINDS = ("float", "double", "int", "unsigned", "unsigned int")
-
-
-@dataclass(frozen=True)
-class Fold:
-    """A local that a loop folds its elements into, by an operator or a function."""
-
-    name: str
-    operator: str  # "+", "*", or a function of two values
-
-    def code(self, other: str) -> str:
-        if self.operator in _CALLS:
-            return f"{self.name} = {self.operator}({self.name}, {other});"
-        return f"{self.name} {self.operator}= {other};"
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +194,13 @@ def row_loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> R
     ):
         return Refusal("A loop does not count from its start in steps of 1.", line)
     own = {name for one in of_type(loop.body, "declaration") for name in declared(sight, one)}
-    folds: list[Fold] = []
+    kept = extremes(sight, loop)
+    folds: list[Fold] = [one for _, one in kept]
+    if any(_begun(sight, loop, name) is None for _, one in kept for name in (one.name, one.place)):
+        return Refusal("An extreme is not begun right ahead of the loop.", line)
     for node in walk(loop.body):
+        if any(is_inside(node, one) for one, _ in kept):
+            continue
         if node.type in ("break_statement", "return_statement", "goto_statement", "while_statement", "do_statement"):
             return Refusal("A loop along the row may end early.", node.start_point.row)
         target = target_of(node)
@@ -241,7 +233,7 @@ def _fold(sight: CudaSight, loop: Loop, node: Node, target: Node) -> Fold | Refu
     sign, right = field(node, "operator"), field(node, "right")
     if sign is None or right is None or node.type != "assignment_expression" or node.parent is None:
         return refused
-    if node.parent.type != "expression_statement" or _type(sight, name) not in _KINDS:
+    if node.parent.type != "expression_statement" or _type(sight, name) not in KINDS:
         return refused
     operator = {"+=": "+", "-=": "+", "*=": "*"}.get(sight.content(sign))
     mentions = 1
@@ -273,7 +265,7 @@ def operator_of(sight: CudaSight, name: str, right: Node) -> str | None:
     called = sight.content(callee)
     if called in ("fmaf", "fma", "__fmaf_rn") and len(parts) == 3 and parts[2] == name:
         return "+"
-    return called if called in _CALLS and len(parts) == 2 and parts.count(name) == 1 else None
+    return called if called in CALLS and len(parts) == 2 and parts.count(name) == 1 else None
 
 
 def _type(sight: CudaSight, name: str) -> str:

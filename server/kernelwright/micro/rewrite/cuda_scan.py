@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import mentions, named, plain, unsettled
+from kernelwright.micro.rewrite.cuda_folds import Fold
 from kernelwright.micro.rewrite.cuda_guarded import declared, hidden_access, reads_memory, statements_of, type_of
 from kernelwright.micro.rewrite.cuda_inner_loop import not_movable
 from kernelwright.micro.rewrite.cuda_matmul import POSITIONS
-from kernelwright.micro.rewrite.cuda_rows import Fold, are_restrict, operator_of, place_of, row_work, target_of
+from kernelwright.micro.rewrite.cuda_rows import are_restrict, operator_of, place_of, row_work, target_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.expressions import Loop
 from kernelwright.source.cuda.text import field, is_inside, of_type, walk

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, named, plain
+from kernelwright.micro.rewrite.cuda_folds import Fold
 from kernelwright.micro.rewrite.cuda_guarded import declared, hidden_access, reads_memory, statements_of, type_of
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import Change, indented, region, unit_of
 from kernelwright.micro.rewrite.cuda_restrict import aliased
-from kernelwright.micro.rewrite.cuda_rows import Fold, target_of
+from kernelwright.micro.rewrite.cuda_rows import target_of
 from kernelwright.micro.rewrite.cuda_scan_steps import BARRIER, Steps, scan_steps, single_declaration
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda.expressions import Loop

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import fresh, named, plain
+from kernelwright.micro.rewrite.cuda_folds import Fold
 from kernelwright.micro.rewrite.cuda_guarded import declared, statements_of, type_of
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import unit_of
-from kernelwright.micro.rewrite.cuda_rows import Fold, operator_of, target_of
+from kernelwright.micro.rewrite.cuda_rows import operator_of, target_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_tree import is_thread
 from kernelwright.source.cuda.expressions import Loop

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.micro.rewrite.cuda_code import fresh, mentions, named, other_threads, plain, unsettled
+from kernelwright.micro.rewrite.cuda_code import mentions, named, other_threads, plain, unsettled
 from kernelwright.micro.rewrite.cuda_columns import Columns, columns, shared_columns
-from kernelwright.micro.rewrite.cuda_guarded import X, declared, hidden_access, kind_of, statements_of, type_of
-from kernelwright.micro.rewrite.cuda_parallel_rows import Team, folded, share
+from kernelwright.micro.rewrite.cuda_guarded import X, declared, hidden_access, kind_of, statements_of
+from kernelwright.micro.rewrite.cuda_parallel_rows import Team, arrays, folded, share
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import indented
 from kernelwright.micro.rewrite.cuda_rows import RowLoop, looked_at, row_loop, target_of
@@ -82,13 +82,9 @@ def warp_rows(sight: CudaSight) -> tuple[tuple[tuple[str, Patch], ...], tuple[Lo
 
 
 def _written(sight: CudaSight, found: list[Lone], size: int, by_block: bool, shared: tuple[Columns, ...] = ()) -> Patch:
-    patch, partial = sight.patch(), dict[str, str]()
+    patch = sight.patch()
     alone = [one for one in found if isinstance(one.outer, Node)] if by_block else []
-    kinds = dict.fromkeys(type_of(sight, fold.name) for one in alone for loop in one.loops for fold in loop.folds)
-    for kind in kinds:
-        name = fresh(sight.file, "partial" if len(kinds) == 1 else f"partial_{kind.replace(' ', '_')}", "block_values")
-        partial[kind] = name
-    lines = [f"__shared__ {kind} {name}[{size // _WARP}];" for kind, name in partial.items()]
+    partial, lines = arrays(sight, [fold for one in alone for loop in one.loops for fold in loop.folds], size)
     lines += [line for one in shared for line in shared_columns(sight, patch, one, size)]
     first = sight.kernel.body.named_children[0]
     patch.before(first, "".join(f"{line}\n{indent_of(sight.file.source, first)}" for line in lines))
