@@ -116,18 +116,6 @@ def test_decorator_grid_and_protection(source: str, expected: list[str], absent:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (
-            text(
-                launch=LAUNCH.replace(
-                    "y = torch.empty_like(x)\n    BLOCK = 256", "BLOCK = 256\n    y = x.new_empty(BLOCK)"
-                )
-            ),
-            "also used on line",
-        ),
-        (
-            text().replace("def f(x)", "def f(x, BLOCK=256)").replace("    BLOCK = 256\n", ""),
-            "parameter of the launcher",
-        ),
         (text("tl.atomic_max(y_ptr + i, x)", LAUNCH.replace("_like(x)", "_like(x) if n else None")), "passes None"),
         (text("tl.atomic_max(y_ptr + i, x)", LAUNCH.replace("(x, y,", "(x, y if n else None,")), "passes None"),
         (text().replace("def f(x)", "def f(x, y=None)").replace("y = torch.empty_like(x)", "pass"), "passes None"),
@@ -146,20 +134,8 @@ def test_decorator_grid_and_protection(source: str, expected: list[str], absent:
             text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, **options)")),
             "num_warps may be in **options (line 18), so configs cannot choose it",
         ),
-        (
-            text(
-                launch="y, meta = x, {'BLOCK': 64}\n    kernel[lambda m: (triton.cdiv(n, m['BLOCK']),)](x, y, n, **meta)"
-            ),
-            "BLOCK comes to the launch by ** (line 16): pass it by name.",
-        ),
         (text(launch=LAUNCH + "\n    kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)"), "(lines 18, 19)"),
         (text() + "\n\ndef g(x):\n    kernel[(1,)](x, x, 1, 64)\n", "(lines 18, 23)"),
-        (
-            text(launch=LAUNCH.replace("(x, y, n,", "(x, y, n, STEP=BLOCK,"))
-            .replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, STEP: tl.constexpr")
-            .replace("    i =", "    for j in range(0, n, STEP):\n        tl.arange(0, STEP)\n    i ="),
-            "BLOCK serves BLOCK and STEP, so the grid cannot tell which of them it means",
-        ),
         (
             text(
                 launch=LAUNCH.replace("    kernel", "    for num_warps in (4, 8):\n        pass\n    kernel").replace(
@@ -193,9 +169,110 @@ assert 4 <= len(kernel.configs) <= 8
     run_python(tmp_path, check)
 
 
-def test_a_block_size_that_the_launch_tells_the_kernel_in_another_way_too_is_refused() -> None:
-    text = STRATEGY.example.before.replace(
-        "factor, BLOCK: tl.constexpr", "factor, BLOCK: tl.constexpr, EVEN: tl.constexpr"
-    )
-    text = text.replace("BLOCK=BLOCK,", "BLOCK=BLOCK, EVEN=n % BLOCK == 0,")
-    assert "BLOCK is also used on line" in refusal(STRATEGY, text).reason
+STEPS = text().replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, STEP: tl.constexpr")
+STEPS = STEPS.replace("    i =", "    for j in range(0, n, STEP):\n        tl.arange(0, STEP)\n    i =")
+STAYS = {
+    "a size that a tensor takes too": (
+        text(
+            launch=LAUNCH.replace(
+                "y = torch.empty_like(x)\n    BLOCK = 256", "BLOCK = 256\n    y = x.new_empty(BLOCK)"
+            )
+        ),
+        "kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)",
+    ),
+    "a parameter of the launcher": (
+        text().replace("def f(x)", "def f(x, BLOCK=256)").replace("    BLOCK = 256\n", ""),
+        "kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)",
+    ),
+    "a dictionary": (
+        text(launch="y, meta = x, {'BLOCK': 64}\n    kernel[lambda m: (triton.cdiv(n, m['BLOCK']),)](x, y, n, **meta)"),
+        "kernel[lambda m: (triton.cdiv(n, m['BLOCK']),)](x, y, n, **meta)",
+    ),
+    "a flag that follows it": (
+        text(launch=LAUNCH.replace("BLOCK=BLOCK", "BLOCK=BLOCK, EVEN=n % BLOCK == 0")).replace(
+            "BLOCK: tl.constexpr", "BLOCK: tl.constexpr, EVEN: tl.constexpr"
+        ),
+        "kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK, EVEN=n % BLOCK == 0)",
+    ),
+    "an argument before others": (
+        text(launch=LAUNCH.replace("n, BLOCK=BLOCK", "n, BLOCK, 3")).replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, m"),
+        "kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, 3)",
+    ),
+    "a number of blocks that a tensor takes too": (
+        text(
+            launch="BLOCK = 256\n    blocks = triton.cdiv(n, BLOCK)\n    y = x.new_empty(blocks)\n"
+            "    kernel[(blocks,)](x, y, n, BLOCK=BLOCK)"
+        ),
+        "    blocks = triton.cdiv(n, BLOCK)\n    y = x.new_empty(blocks)\n    kernel[(blocks,)](x, y, n, BLOCK=BLOCK)",
+    ),
+    "a number of blocks of a size that changes": (
+        text(
+            launch="y, BLOCK, m = x, 256, n\n    blocks = triton.cdiv(m, BLOCK)\n    m = 0\n"
+            "    kernel[(blocks,)](x, y, n, BLOCK=BLOCK)"
+        ),
+        "    kernel[(blocks,)](x, y, n, BLOCK=BLOCK)",
+    ),
+    "a grid for two launches": (
+        text(
+            launch="y = torch.empty_like(x)\n    BLOCK = 256\n    grid = (triton.cdiv(n, BLOCK),)\n    other[grid](x)\n"
+            "    kernel[grid](x, y, n, BLOCK=BLOCK)"
+        ),
+        "    kernel[grid](x, y, n, BLOCK=BLOCK)",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", STAYS)
+def test_a_block_size_that_the_launcher_has_to_know_stays_and_the_rest_is_tuned(form: str) -> None:
+    source, launch = STAYS[form]
+    (found,) = rewritten(STRATEGY, source)
+    compile(found, "kernel.py", "exec")
+    assert launch in found
+    assert "triton.Config({}, num_warps=8)," in found
+    assert found.endswith(source[source.index("def f(x") :])
+
+
+GOES = {
+    "a size that steps go by too": (
+        STEPS.replace("(x, y, n,", "(x, y, n, STEP=BLOCK,"),
+        'def f(x):\n    n = x.numel()\n    y = torch.empty_like(x)\n    grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)\n'
+        "    kernel[grid](x, y, n)\n    return x\n",
+    ),
+    "a size that another one is set to": (
+        STEPS.replace("    kernel[", "    WIDTH = BLOCK\n    kernel[").replace("(x, y, n,", "(x, y, n, STEP=WIDTH,"),
+        'def f(x):\n    n = x.numel()\n    y = torch.empty_like(x)\n    grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)\n'
+        "    kernel[grid](x, y, n)\n    return x\n",
+    ),
+    "a number of blocks": (
+        text(
+            launch="y, blocks = x, 1\n    BLOCK = 256\n"
+            "    blocks_ = triton.cdiv(n, BLOCK)\n    kernel[(blocks_, blocks)](x, y, n, BLOCK)"
+        ),
+        "def f(x):\n    n = x.numel()\n    y, blocks = x, 1\n"
+        '    grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]), blocks)\n    kernel[grid](x, y, n)\n    return x\n',
+    ),
+    "a number of blocks that is divided out": (
+        text(
+            launch="BLOCK = 64\n    blocks = (n + BLOCK - 1) // BLOCK\n"
+            "    grid = (2 * blocks,)\n    kernel[grid](x, x, n, BLOCK)"
+        ),
+        "def f(x):\n    n = x.numel()\n"
+        '    grid = lambda meta: (2 * ((n + meta["BLOCK"] - 1) // meta["BLOCK"]),)\n    kernel[grid](x, x, n)\n    return x\n',
+    ),
+    "a size that is chosen": (
+        text(
+            launch="if n > 9:\n        BLOCK = 64\n    else:\n        BLOCK = 128 if n else 32\n"
+            "    kernel[(triton.cdiv(n, BLOCK),)](x, x, n, BLOCK=BLOCK)"
+        ),
+        'def f(x):\n    n = x.numel()\n    grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)\n'
+        "    kernel[grid](x, x, n)\n    return x\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", GOES)
+def test_what_only_served_a_block_size_goes(form: str) -> None:
+    source, launcher = GOES[form]
+    (found,) = rewritten(STRATEGY, source)
+    assert found.endswith(launcher)
+    assert 'triton.Config({"BLOCK": ' in found

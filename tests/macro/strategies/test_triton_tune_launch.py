@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.macro.strategies.triton_tune_launch import STRATEGY
-from macro.triton_files import CPU, H200, HEAD, refusal, rewritten, run_interpreted
+from macro.triton_files import CPU, H200, HEAD, differing, refusal, rewritten, run_interpreted
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 KERNEL = (
@@ -101,6 +101,24 @@ def test_the_worked_example() -> None:
             ["BLOCK = 1024"],
         ),
         (
+            launcher("BLOCK = 64\nblocks = triton.cdiv(n, BLOCK)\ncopy_kernel[(blocks,)](x, y, n, BLOCK)"),
+            ["BLOCK = 1024"],
+        ),
+        (
+            launcher(
+                "BLOCK = 64\nblocks = (n - 1 + BLOCK) // BLOCK\n"
+                "grid = lambda m: (1 * blocks,)\ncopy_kernel[grid](x, y, n, BLOCK)"
+            ),
+            ["BLOCK = 1024"],
+        ),
+        (
+            launcher(
+                "BLOCK = 256 if old() else 64\nif n > 9:\n    BLOCK = BLOCK // 4\nelse:\n    BLOCK = 32\n"
+                "copy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK)"
+            ),
+            ["BLOCK = 1024", "    BLOCK = 1024", "    BLOCK = 1024"],
+        ),
+        (
             launcher(
                 "if n > 9:\n    copy_kernel[(triton.cdiv(n, 64),)](x, y, n, BLOCK=64)\n"
                 "else:\n    copy_kernel[(triton.cdiv(n, 64),)](x, y, n, 64)"
@@ -159,6 +177,31 @@ def test_equal_block_sizes_are_told_by_the_axis_of_the_grid_that_each_serves() -
                 "BLOCK, warps = chosen(n)\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options(warps))"
             ),
             "BLOCK is computed together with others (line 16); num_warps may be in **options(warps) (line 17)",
+        ),
+        (
+            launcher("copy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options())"),
+            "BLOCK is set outside of the launcher (line 16); num_warps may be in **options()",
+        ),
+        (
+            launcher("BLOCK = 64\nblocks = n // BLOCK\ncopy_kernel[(blocks,)](x, y, n, BLOCK, **options())"),
+            "neither the grid nor a loop follows BLOCK; num_warps may be in **options()",
+        ),
+        (
+            launcher("BLOCK = 64\nb = triton.cdiv(n, BLOCK)\nb += 1\ncopy_kernel[(b,)](x, y, n, BLOCK, **options())"),
+            "neither the grid nor a loop follows BLOCK; num_warps may be in **options()",
+        ),
+        (
+            launcher(
+                "BLOCK = 64\nif BLOCK < n:\n    BLOCK = 128\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options())"
+            ),
+            "BLOCK is computed in several steps (line 19); num_warps may be in **options()",
+        ),
+        (
+            launcher(
+                "BLOCK = 64\nif n > 128:\n    BLOCK = size(n)\n"
+                "copy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options())"
+            ),
+            "BLOCK is computed in several steps (line 19); num_warps may be in **options()",
         ),
         (
             launcher("copy_kernel[(triton.cdiv(n, 64),)](*(x, y, n, 64), num_warps=config['warps'])"),
@@ -274,6 +317,54 @@ def test_variants_of_the_examples_are_distinct_and_differ_from_the_text() -> Non
         text = (EXAMPLES / name).read_text()
         found = rewritten(STRATEGY, text)
         assert len({*found, text}) == len(found) + 1
+
+
+LOOPS = (
+    HEAD
+    + """\
+@triton.jit
+def sum_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    lanes = tl.arange(0, BLOCK)
+    start = tl.program_id(0) * n
+    blocks = {blocks}
+    total = tl.zeros([BLOCK], tl.float32)
+    for i in range(0, blocks, 1):
+        total += tl.load(x_ptr + start + i * BLOCK + lanes, mask=i * BLOCK + lanes < n, other=0.0)
+    tl.store(y_ptr + tl.program_id(0), tl.sum(total))
+
+
+# workload: sums(randn(7, 300))
+def sums(x):
+    y = torch.empty(x.shape[0])
+    if x.shape[1] > 99:
+        BLOCK = 128
+    else:
+        BLOCK = 32 if x.shape[1] > 9 else 16
+    sum_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=BLOCK)
+    return y
+"""
+)
+COUNTS = ("tl.cdiv(n, BLOCK)", "(n + BLOCK - 1) // BLOCK", "tl.where(n < 1, 0, BLOCK + n - 1) // BLOCK")
+BY_OTHERS = ("n // BLOCK", "(n + BLOCK) // BLOCK", "tl.load(y_ptr)", "(n + 1 - BLOCK) // BLOCK")
+
+
+def test_a_loop_follows_a_block_size_that_its_number_of_blocks_is_rounded_up_by() -> None:
+    calls = ["sums(randn(3, 300))", "sums(randn(2, 17))", "sums(randn(1, 1))"]
+    rows = []
+    for blocks in COUNTS:
+        text = LOOPS.format(blocks=blocks)
+        found = rewritten(STRATEGY, text)[::6]
+        assert all(one.count("BLOCK = 32") < 1 and len(set(re.findall(r"  BLOCK = (\w+)", one))) == 1 for one in found)
+        rows += [(f"{blocks}: {i}", text, one, calls) for i, one in enumerate(found)]
+    assert len(rows) >= 9
+    assert differing(rows) == {}
+
+
+def test_a_loop_follows_no_block_size_that_something_else_is_divided_by() -> None:
+    for blocks in BY_OTHERS:
+        text = LOOPS.format(blocks=blocks)
+        found = rewritten(STRATEGY, text)
+        assert {re.sub(r", num_(warps|stages)=\d+", "", one) for one in found} == {text}
 
 
 def test_variants_still_compute_the_same(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_autotune import Terms, autotuned, terms_of
 from kernelwright.micro.rewrite.triton_launch import Site, launch_site
 from kernelwright.micro.rewrite.triton_space import choices, current, diverse, has_choice
+from kernelwright.micro.rewrite.triton_tuned import tunable
 from kernelwright.values import Action, Language, Refusal, Region, digest
 
 MOST_CONFIGS = 8
@@ -39,6 +40,7 @@ def _asked(observation: Observation) -> tuple[Site, Terms] | Refusal:
         return site
     if site.kernel.reading.is_autotuned:
         return Refusal("The kernel is already autotuned.", line=site.definition.lineno - 1)
+    site = tunable(site)
     if not has_choice(site, observation.workload, observation.device.compute_capability):
         why = "; ".join(site.fixed.values()) or "it has no block size, num_warps or num_stages"
         return Refusal(f"No constant of this launch is free: {why}.", line=site.call.lineno - 1)
@@ -79,17 +81,20 @@ STRATEGY = Strategy(
     doc="""\
 Moves hand-set block sizes, `num_warps` and `num_stages` from the launch into `@triton.autotune` with at most eight
 configurations, the present one first where it is no expression, and turns the grid into a function of them. What computed
-`num_warps` or `num_stages` for the launch goes with it. The key is made of the parameters that bound masks, loops or
-program counts.
+`num_warps` or `num_stages` for the launch goes with it, and so does a number of blocks that only the grid reads. The key is
+made of the parameters that bound masks, loops or program counts.
+
+A block size that the launcher goes on needing stays as it is, and only the other constants are chosen: one that is used
+elsewhere in it, that callers may set, that is passed by `**` or by position before other arguments, whose grid serves
+another launch, too, or that shares its name with another one where the grid cannot tell which of them it means.
 
 Autotuning runs the kernel many times on the caller's tensors. A tensor that is filled by `atomic_add` and made by
-`torch.zeros` in the launcher is listed in `reset_to_zero`; one that the kernel also reads, or that the caller passed in
-and the kernel writes, in `restore_value`.
+`torch.zeros` in the launcher is listed in `reset_to_zero`; one that the kernel also reads, or that the caller passed in and
+the kernel writes, in `restore_value`.
 
-It does not apply when the kernel is autotuned already, when a block size is used elsewhere in the launcher or a constant is
-one of its parameters, when a block size is passed by position before other arguments or by `**`, when the grid is shared,
-when the kernel is launched from several places, when a written tensor cannot be told or would be restored and may be None,
-or when there is no size to choose by.
+It does not apply when the kernel is autotuned already, when `num_warps` or `num_stages` is a parameter of the launcher or
+passed by `**`, when the kernel is launched from several places, when a written tensor cannot be told or would be restored
+and may be None, or when there is no size to choose by.
 
 The first call with each new key takes longer, and results of the first call depend on the kernel being safe to repeat.
 """,

@@ -77,18 +77,19 @@ STRATEGY = Strategy(
     doc="""\
 Searches the constants that choose *how* a kernel runs and not *what* it computes: block sizes, `num_warps` and
 `num_stages`. A constexpr counts as a block size when a `tl.arange` or the block of a pointer has its length and either the
-grid or a loop of the kernel follows it. The value may stand at the launch, in a dictionary that is passed by `**`, in a
-local variable, in a default, or in a module constant that only this launcher uses; a literal copy in `triton.cdiv` of the
-grid is changed along.
+grid or a loop of the kernel follows it, also by a number of blocks that has a name. The value may stand at the launch, in a
+dictionary that is passed by `**`, in a local variable, in a default, or in a module constant that only this launcher uses;
+a literal copy in `triton.cdiv` of the grid is changed along.
 
 A number takes the place of an expression, too: of what computes `num_warps` or `num_stages`, and of what computes a block
-size whose lanes are all masked. Lines that only served the expression go. A block size whose lanes are reached without a
-mask never grows. Launches in the same function are changed together; others of the kernel stay as they are.
+size whose lanes are all masked, or of each number that branches choose among for it. Lines that only served the expression
+go. A block size whose lanes are reached without a mask never grows. Launches in the same function are changed together;
+others of the kernel stay as they are.
 
 At most 24 variants are tried. For a kernel with `tl.dot` they come from a table per GPU generation, checked against the
 shared memory of a block and the registers of the accumulator. Streaming kernels get 16 to 64 bytes a thread (128 in a
-loop). Where the block must cover a whole row, only warps and stages are tried. Every variant is compiled first; those
-that spill registers or do not fit are dropped, the rest are raced, and the fastest is written into the file.
+loop). Where the block must cover a whole row, only warps and stages are tried. Every variant is compiled first; those that
+spill registers or do not fit are dropped, the rest are raced, and the fastest is written into the file.
 
 It does not apply when the kernel is autotuned already, when callers or a table of settings choose every constant, or when
 there is no GPU to measure on.

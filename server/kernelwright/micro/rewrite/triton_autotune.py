@@ -4,11 +4,21 @@ import ast
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_constants import removals, replaced, unread_without
-from kernelwright.micro.rewrite.triton_launch import OPTIONS, Constant, Site, sole
+from kernelwright.micro.rewrite.triton_launch import OPTIONS, Site, sole
 from kernelwright.micro.rewrite.triton_memory import size_parameters
 from kernelwright.micro.rewrite.triton_protection import Protection, protection_of
-from kernelwright.micro.rewrite.triton_source import line_offset, names_in, names_read
+from kernelwright.micro.rewrite.triton_source import line_offset, names_in
 from kernelwright.micro.rewrite.triton_space import Choice
+from kernelwright.micro.rewrite.triton_tuned import (
+    counts_for_grid,
+    gone,
+    mentions,
+    names_tuned,
+    other_use,
+    passed_before_others,
+    positional,
+    set_with_others,
+)
 from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import constexprs, parameters
 from kernelwright.source.trees import statements, walk
@@ -91,7 +101,7 @@ def _obstacle(site: Site) -> Refusal | None:
     for reason in site.fixed.values():
         if "own copy" in reason:
             return Refusal(f"{reason[0].upper()}{reason[1:]}.", line=site.call.lineno - 1)
-    for constant in (*site.tiles, *site.options):
+    for constant in site.options:
         if constant.home == "dictionary":
             return Refusal(
                 f"{constant.name} comes to the launch by ** (line {constant.line + 1}): pass it by name.",
@@ -101,75 +111,9 @@ def _obstacle(site: Site) -> Refusal | None:
             return Refusal(
                 f"{constant.variable} is a parameter of the launcher, which callers may set.", line=constant.line
             )
-        use = _other_use(site, constant)
-        if use is not None and constant not in site.options:
-            return Refusal(f"{constant.variable} is also used on line {use.lineno}.", line=use.lineno - 1)
-    shared = _shared_variable(site)
-    if shared is not None:
-        return shared
-    if site.grid_statement is not None and _tiles_in_grid(site) and _grid_uses(site) > 1:
-        return Refusal("The grid is used for more than this launch.", line=site.grid_statement.lineno - 1)
-    return _positional_obstacle(site) or _statement_obstacle(site) or _computed_obstacle(site)
-
-
-def _shared_variable(site: Site) -> Refusal | None:
-    """A name that serves several block sizes: the grid would have to tell which of them it means."""
-    for variable in names_read(site.grid):
-        served = [tile.name for tile in site.tiles if tile.variable == variable]
-        if len(served) > 1:
-            words = f"{variable} serves {' and '.join(served)}, so the grid cannot tell which of them it means."
-            return Refusal(words, line=site.call.lineno - 1)
-    return None
-
-
-def _other_use(site: Site, constant: Constant) -> ast.Name | None:
-    """A read of the constant's variable outside of the grid and of the arguments that give the launch its constants."""
-    if not constant.variable:
-        return None
-    tuned = _tuned(site)
-    arguments = [value for name, value in zip(_positional(site), site.call.args, strict=True) if name in tuned]
-    arguments += [keyword.value for keyword in site.call.keywords if keyword.arg in tuned]
-    own = {id(node) for part in (site.grid, site.call.func, *arguments) for node in walk(part)}
-    for node in walk(site.function):
-        if (
-            isinstance(node, ast.Name)
-            and isinstance(node.ctx, ast.Load)
-            and node.id == constant.variable
-            and id(node) not in own
-        ):
-            return node
-    return None
-
-
-def _grid_uses(site: Site) -> int:
-    assert isinstance(site.call.func, ast.Subscript)
-    name = site.call.func.slice
-    assert isinstance(name, ast.Name)
-    return sum(isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id == name.id for n in walk(site.function))
-
-
-def _tuned(site: Site) -> set[str]:
-    return {constant.name for constant in (*site.tiles, *site.options)}
-
-
-def _positional_obstacle(site: Site) -> Refusal | None:
-    """Positional arguments can only be dropped from the end."""
-    names = _positional(site)
-    dropped = [name in _tuned(site) for name in names]
-    if sorted(dropped) == dropped:
-        return None
-    index = dropped.index(True)
-    node = site.call.args[index]
-    return Refusal(
-        f"{names[index]} is passed by position before other arguments; pass it by name.", line=node.lineno - 1
-    )
-
-
-def _positional(site: Site) -> list[str | None]:
-    """The parameter of each positional argument; None from the first star on."""
-    names = [p.arg for p in parameters(site.definition)]
-    plain = next((i for i, arg in enumerate(site.call.args) if isinstance(arg, ast.Starred)), len(site.call.args))
-    return [*names[:plain], *[None] * len(site.call.args)][: len(site.call.args)]
+        if words := set_with_others(site, constant) or passed_before_others(site, constant):
+            return Refusal(f"{words}.", line=constant.line)
+    return _computed_obstacle(site)
 
 
 def _computed_obstacle(site: Site) -> Refusal | None:
@@ -183,29 +127,8 @@ def _computed_obstacle(site: Site) -> Refusal | None:
     return None
 
 
-def _statement_obstacle(site: Site) -> Refusal | None:
-    constants = [constant for constant in (*site.tiles, *site.options) if _other_use(site, constant) is None]
-    variables = {constant.variable for constant in constants if constant.home == "local"}
-    for statement in statements(site.function.body):
-        targets = _targets(statement)
-        if targets & variables and not targets <= variables:
-            return Refusal(
-                f"Line {statement.lineno} sets {', '.join(sorted(targets & variables))} together with other names.",
-                line=statement.lineno - 1,
-            )
-    return None
-
-
-def _targets(statement: ast.stmt) -> set[str]:
-    if isinstance(statement, ast.Assign):
-        return {n.id for target in statement.targets for n in walk(target) if isinstance(n, ast.Name)}
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return {statement.target.id}
-    return set()
-
-
 def _key(site: Site) -> tuple[str, ...] | Refusal:
-    tuned = _tuned(site)
+    tuned = names_tuned(site)
     known = set(site.bound)
     key = tuple(name for name in size_parameters(site.kernel.reading) if name not in tuned and name in known)
     if key:
@@ -223,7 +146,7 @@ def _key(site: Site) -> tuple[str, ...] | Refusal:
 def _without_arguments(site: Site) -> list[TextEdit]:
     """Drops the tuned arguments, each with the comma before it."""
     call, launcher = site.call, site.launcher
-    names = _positional(site)
+    names = positional(site)
     arguments: list[tuple[str | None, ast.expr | ast.keyword]] = [
         *zip(names, call.args, strict=True),
         *((k.arg, k) for k in call.keywords),
@@ -233,7 +156,7 @@ def _without_arguments(site: Site) -> list[TextEdit]:
     previous_end = None
     for index, (name, node) in enumerate(arguments):
         start, end = launcher.span(node)
-        if name in _tuned(site):
+        if name in names_tuned(site):
             if previous_end is not None:
                 edits.append(TextEdit(previous_end, end, ""))
             else:
@@ -244,20 +167,24 @@ def _without_arguments(site: Site) -> list[TextEdit]:
     return edits
 
 
-def _tiles_in_grid(site: Site) -> bool:
-    return bool(_grid_replacements(site, "meta"))
-
-
 def _grid_replacements(site: Site, meta: str) -> list[TextEdit]:
-    """`meta["BLOCK"]` for every mention of a block size, by variable or as a literal copy."""
+    """`meta["BLOCK"]` for every mention of a block size, by variable or as a literal copy; counts of blocks are written out."""
     grid_start, grid_end = _grid_span(site)
     edits: list[TextEdit] = []
     for tile in site.tiles:
         new = f'{meta}["{tile.name}"]'
         edits += [TextEdit(s, e, new) for s, e in tile.spans if grid_start <= s and e <= grid_end]
-        for node in walk(site.grid):
-            if isinstance(node, ast.Name) and tile.variable and node.id == tile.variable:
-                edits.append(TextEdit(*site.launcher.span(node), new))
+    edits += [TextEdit(*site.launcher.span(node), f'{meta}["{name}"]') for node, name in mentions(site, site.grid)]
+    counts = counts_for_grid(site)
+    for node in walk(site.grid):
+        if isinstance(node, ast.Name) and node.id in counts:
+            value = counts[node.id].value
+            start, end = site.launcher.span(value)
+            inner = [TextEdit(*site.launcher.span(part), f'{meta}["{name}"]') for part, name in mentions(site, value)]
+            written = _after_edits(site.text, start, end, inner)
+            edits.append(
+                TextEdit(*site.launcher.span(node), written if isinstance(value, ast.Call) else f"({written})")
+            )
     return edits
 
 
@@ -296,15 +223,9 @@ def _after_edits(text: str, start: int, end: int, edits: list[TextEdit]) -> str:
 
 def _without_constants(site: Site) -> list[TextEdit]:
     """Drops the lines that set the tuned variables, but for an option's that is read elsewhere, as by another launch."""
-    constants = [constant for constant in (*site.tiles, *site.options) if _other_use(site, constant) is None]
-    variables = {constant.variable for constant in constants if constant.home == "local"}
-    lines: set[tuple[int, int]] = set()
-    for statement in statements(site.function.body):
-        targets = _targets(statement)
-        if targets and targets <= variables:
-            lines.add((statement.lineno - 1, statement.end_lineno or statement.lineno))
-    for constant in constants:
-        if constant.home == "module":
+    lines = {(one.lineno - 1, one.end_lineno or one.lineno) for one in gone(site)}
+    for constant in (*site.tiles, *site.options):
+        if constant.home == "module" and other_use(site, constant) is None:
             lines.add((constant.line, constant.line + 1))
     spans = ((line_offset(site.text, start), line_offset(site.text, end)) for start, end in sorted(lines))
     unread = [edit for name in unread_without(site, site.options) for edit in removals(site, name) or ()]

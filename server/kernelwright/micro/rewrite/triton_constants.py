@@ -45,7 +45,7 @@ def unread_without(site: Site, options: tuple[Constant, ...]) -> tuple[str, ...]
 
 def removals(site: Site, name: str) -> list[TextEdit] | None:
     """What takes a name away that nothing reads; None where what sets it does more than that."""
-    statements = [*_set_only(site.function.body, name)]
+    statements = [*set_only(site.function.body, name)]
     gone = {id(node) for statement in statements for node in walk(statement)}
     edits = [TextEdit(*_lines(site.text, one), "") for one in statements]
     for node in walk(site.function):
@@ -69,7 +69,7 @@ def _lines(text: str, statement: ast.stmt) -> tuple[int, int]:
     return start, below if between else end
 
 
-def _set_only(body: list[ast.stmt], name: str) -> Iterator[ast.stmt]:
+def set_only(body: list[ast.stmt], name: str) -> Iterator[ast.stmt]:
     """The statements that do nothing but set the name, branches of them included, where others are left beside them."""
     only = [statement for statement in body if _sets_only(statement, name)]
     if len(only) < len(body):
@@ -77,7 +77,7 @@ def _set_only(body: list[ast.stmt], name: str) -> Iterator[ast.stmt]:
     for statement in body:
         if statement not in only and not isinstance(statement, ast.FunctionDef | ast.ClassDef):
             for block in (getattr(statement, part, []) for part in ("body", "orelse", "finalbody")):
-                yield from _set_only(block, name)
+                yield from set_only(block, name)
 
 
 def _sets_only(statement: ast.stmt, name: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from kernelwright.micro.rewrite.triton_grid import counts_in, of_own_axes, resolved
 from kernelwright.micro.rewrite.triton_passed import Passed, passed_by
 from kernelwright.micro.rewrite.triton_source import (
     Fragment,
@@ -15,11 +16,11 @@ from kernelwright.micro.rewrite.triton_source import (
     line_offset,
     names_read,
 )
-from kernelwright.source.bindings import bindings_of
+from kernelwright.source.bindings import Binding, bindings_of
 from kernelwright.source.calls import bound, constexprs, defaults, parameters
-from kernelwright.source.trees import statements, walk
+from kernelwright.source.trees import walk
 from kernelwright.source.triton.masks import unmasked
-from kernelwright.source.triton.reader import is_launch
+from kernelwright.source.triton.reader import block_counted, is_launch
 from kernelwright.values import Kernel, Refusal
 
 OPTIONS = {"num_warps": 4, "num_stages": 3}
@@ -114,7 +115,7 @@ def _launched(text: str, definition: Fragment, launcher: Fragment, call: ast.Cal
     if function is None:
         return Refusal("The kernel is launched outside of any function.", line=call.lineno - 1)
     assert isinstance(call.func, ast.Subscript)
-    grid, grid_statement = _resolve_grid(function, call.func.slice)
+    grid, grid_statement = resolved(function, call.func.slice)
     passed = passed_by(definition.function, function, call)
     return _Reader(text, definition, launcher, function, call, grid, passed).site(grid_statement)
 
@@ -157,19 +158,6 @@ def _innermost_function(root: ast.AST, call: ast.Call) -> ast.FunctionDef | None
         if isinstance(node, ast.FunctionDef) and node.lineno <= call.lineno <= (node.end_lineno or 0)
     ]
     return max(around, key=lambda node: node.lineno, default=None)
-
-
-def _resolve_grid(function: ast.FunctionDef, grid: ast.expr) -> tuple[ast.expr | ast.FunctionDef, ast.stmt | None]:
-    if not isinstance(grid, ast.Name):
-        return grid, None
-    for statement in statements(function.body):
-        if isinstance(statement, ast.FunctionDef) and statement.name == grid.id:
-            return statement, statement
-        if isinstance(statement, ast.Assign) and [t.id for t in statement.targets if isinstance(t, ast.Name)] == [
-            grid.id
-        ]:
-            return statement.value, statement
-    return grid, None
 
 
 @dataclass(frozen=True)
@@ -270,19 +258,29 @@ class _Reader:
         where = self._set_by_others(value)
         if where:
             return f"{name} {where}"
-        variable, line = "", value.lineno
+        variable, line, values = "", value.lineno, [value]
         if isinstance(value, ast.Name):
             found = [one for one in bindings_of(self.function) if one.name == value.id]
-            if len(found) != 1 or not isinstance(found[0].node, ast.Assign | ast.AnnAssign):
+            if not found:
+                return f"{name} is set outside of the launcher (line {line})"
+            several = len(found) > 1 and not self._is_chosen(value.id, found)
+            if several or not all(isinstance(one.node, ast.Assign | ast.AnnAssign) for one in found):
                 return f"{name} is computed in several steps (line {line})"
-            if found[0].node.value is not found[0].value:
+            if any(getattr(one.node, "value", None) is not one.value for one in found):
                 return f"{name} is computed together with others (line {found[0].value.lineno})"
-            variable, value = value.id, found[0].value
+            variable, value, values = value.id, found[0].value, [one.value for one in found]
         open_at = unmasked(self.kernel.reading).get(name)
         if open_at is not None:
             return f"{name} is computed (line {value.lineno}), and line {open_at} reaches its lanes without a mask"
         home = "local" if variable else self._home(name)
-        return Constant(name, None, home, (self.launcher.span(value),), variable, value.lineno - 1)
+        return Constant(name, None, home, tuple(map(self.launcher.span, values)), variable, value.lineno - 1)
+
+    def _is_chosen(self, variable: str, given: list[Binding]) -> bool:
+        """Whether all that sets a name is numbers of the text, and none of them is chosen by what the name was before."""
+        tests = [node.test for node in walk(self.function) if isinstance(node, ast.If | ast.IfExp | ast.While)]
+        return all(_is_number(one.value, variable) for one in given) and not any(
+            variable in names_read(test) for test in tests
+        )
 
     def _set_by_others(self, value: ast.expr) -> str:
         """Words for a value that callers or a table of settings choose, which a number must not stand in for."""
@@ -343,7 +341,9 @@ class _Reader:
                 and node.slice.value == constant.name
             ):
                 return True
-        return False
+        counts = counts_in(self.launcher, self.function, self.grid).values()
+        counted = [block_counted(one.value, self.launcher.aliases) for one in counts] if constant.variable else []
+        return any(isinstance(block, ast.Name) and block.id == constant.variable for block in counted)
 
     def _grid_copies(self, constant: Constant) -> tuple[tuple[int, int], ...] | str:
         """Literals of the grid that repeat the block size; words when one is not the divisor of a cdiv."""
@@ -356,7 +356,7 @@ class _Reader:
         ]
         literals = [node for node in walk(self.grid) if isinstance(node, ast.Constant)]
         alike = [node for node in literals if integer(node) in (constant.value, constant.value - 1)]
-        copies = self._of_own_axes(constant.name, alike)
+        copies = of_own_axes(self.kernel.reading, self.grid, constant.name, alike)
         if alike and copies is None and self._shared_value(constant):
             return f"the grid holds its own copy of {constant.name} (line {alike[0].lineno})"
         copies = alike if copies is None else copies
@@ -364,27 +364,20 @@ class _Reader:
             return f"the grid holds its own copy of {constant.name} (line {copies[0].lineno})"
         return tuple(self.launcher.span(node) for node in copies)
 
-    def _of_own_axes(self, name: str, literals: list[ast.Constant]) -> list[ast.Constant] | None:
-        """The literals that stand where the grid counts the programs that take `name` elements each.
-
-        None where the axes of the grid do not tell for each whether it does.
-        """
-        grid = self.grid.body if isinstance(self.grid, ast.Lambda) else self.grid
-        axes = self.kernel.reading.axes
-        own = axes.get(name, frozenset())
-        others = frozenset[int]().union(*(its for other, its in axes.items() if other != name))
-        if not isinstance(grid, ast.Tuple | ast.List) or not own or own & others:
-            return None
-        parts = [(axis, walk(part)) for axis, part in enumerate(grid.elts)]
-        places = [next((axis for axis, nodes in parts if literal in nodes), None) for literal in literals]
-        if not all(place in own | others for place in places):
-            return None
-        return [literal for literal, place in zip(literals, places, strict=True) if place in own]
-
     def _shared_value(self, constant: Constant) -> bool:
         """Whether another literal of the launch has the same value, so that a copy could be of either."""
         same = [value for value in self.given.named.values() if integer(value) == constant.value]
         return len(same) > 1
+
+
+def _is_number(value: ast.expr, variable: str) -> bool:
+    """Whether it is a number of the text, a choice of such, or computed from `variable` and such."""
+    match value:
+        case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, right=other):
+            return _is_number(one, variable) and _is_number(other, variable)
+        case ast.Name(id=name):
+            return name == variable
+    return integer(value) is not None
 
 
 def _is_read(value: ast.expr) -> bool:

@@ -86,12 +86,11 @@ class Reading:
 
     @functools.cached_property
     def steps(self) -> frozenset[str]:
-        """The names that a loop advances by: the step of a range, or the divisor of a cdiv that bounds one."""
+        """The names that a loop advances by: the step of a range, or what the count of blocks that bounds one is divided by."""
         bounds = [bound for loop in self.loops if isinstance(loop.node.iter, ast.Call) for bound in loop.node.iter.args]
-        counts = [
-            bound for bound in bounds if isinstance(bound, ast.Call) and bound.args and self.canonical(bound) in CDIV
-        ]
-        divisors = [part for count in counts for part in walk(count.args[-1])]
+        names = {bound.id for bound in bounds if isinstance(bound, ast.Name)}
+        bounds += [one.value for one in bindings_of(self.function) if one.name in names]
+        divisors = [part for bound in bounds if (block := block_counted(bound, self.aliases)) for part in walk(block)]
         steps = (loop.step for loop in self.loops)
         return frozenset(part.id for part in (*steps, *divisors) if isinstance(part, ast.Name))
 
@@ -169,6 +168,35 @@ def _uncast(node: ast.expr) -> ast.expr:
         case ast.Call(func=ast.Attribute(value=value, attr="to")):
             return _uncast(value)
     return node
+
+
+def block_counted(count: ast.expr, aliases: Aliases) -> ast.expr | None:
+    """The size of the blocks that `cdiv(n, BLOCK)` or `(n + BLOCK - 1) // BLOCK` counts; None for any other number."""
+    match _uncast(count):
+        case ast.Call(args=[_, block]) as call if canonical(call, aliases) in CDIV:
+            return block
+        case ast.BinOp(left=above, op=ast.FloorDiv(), right=ast.Name() as block) if _rounds_up(above, block.id):
+            return block
+    return None
+
+
+def _rounds_up(above: ast.expr, block: str) -> bool:
+    """Whether it is `n + BLOCK - 1`, which may be what a `where` chooses."""
+    if isinstance(above, ast.Call):
+        return any(_rounds_up(arg, block) for arg in above.args)
+    parts = list(_summands(above))
+    added = any(isinstance(part, ast.Name) and part.id == block and not less for part, less in parts)
+    return added and any(isinstance(part, ast.Constant) and part.value == 1 and less for part, less in parts)
+
+
+def _summands(node: ast.expr, less: bool = False) -> Iterator[tuple[ast.expr, bool]]:
+    """The parts of a sum, and whether each is subtracted."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+            yield from _summands(left, less)
+            yield from _summands(right, less != isinstance(op, ast.Sub))
+        case _:
+            yield node, less
 
 
 def canonical(node: ast.AST, aliases: Aliases) -> str:
