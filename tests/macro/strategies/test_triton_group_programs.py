@@ -12,6 +12,11 @@ TURNED = "n = tl.program_id(axis=0)\nm = tl.program_id(axis=1)\n"
 BATCHED = TWO + "z = tl.program_id(2)\na += z * 0\n"
 ONE = "pid = tl.program_id(0)\nwide = tl.cdiv(N, BN)\nm = pid // wide\nn = pid % wide\n"
 INLINE = "pid = tl.program_id(axis=0)\nm = pid // tl.cdiv(N, BN)\nn = pid % tl.cdiv(N, BN)\n"
+BARE = "wide = tl.cdiv(N, BN)\nm = tl.program_id(axis=0) // wide\nn = tl.program_id(axis=0) % wide\n"
+GROUPED = (
+    "pid = tl.program_id(0)\nhigh = tl.cdiv(M, BM)\nwide = tl.cdiv(N, BN)\ngroup = pid // (4 * wide)\n"
+    "size = min(high - group * 4, 4)\nm = group * 4 + (pid % (4 * wide)) % size\nn = (pid % (4 * wide)) // size\n"
+)
 REST = """\
 i = m * BM + tl.arange(0, BM)
 j = BN * n + tl.arange(0, BN)
@@ -47,6 +52,7 @@ FORMS = {
     "two ids the other way round": kernel(TURNED, TURNED_PLANE),
     "a third side": kernel(BATCHED, DEEP),
     "one id": kernel(ONE, LINE),
+    "one id that is asked for twice": kernel(BARE, LINE),
     "one id in one expression, a grid that asks": kernel(INLINE, ASKED),
 }
 
@@ -78,7 +84,12 @@ def test_program_ids_of_a_library_are_read_too() -> None:
 
 def test_the_gate_passes_planes_that_do_not_come_out_even() -> None:
     calls = ["product(randn(85, 5), randn(5, 35))"]  # 6 by 3 tiles in groups of 4
-    names = ("two ids", "two ids the other way round", "one id in one expression, a grid that asks")
+    names = (
+        "two ids",
+        "two ids the other way round",
+        "one id that is asked for twice",
+        "one id in one expression, a grid that asks",
+    )
     made = {name: rewritten(STRATEGY, FORMS[name])[1] for name in names}
     assert differing([(name, FORMS[name], after, calls) for name, after in made.items()]) == {}
     wrong = made["two ids"].replace("n * tl.num_programs(0) + m", "n * tl.num_programs(1) + m")
@@ -132,6 +143,9 @@ def test_each_tile_is_taken_once(tmp_path) -> None:
         (kernel(ONE, ASKED.replace('"BN"', '"BK"')), "do not follow"),
         (kernel(ONE + "x = pid + 1\n", LINE), "do not follow"),
         (kernel(ONE.replace("n = pid % wide", "n = pid % 4"), LINE), "do not follow"),
+        (kernel(BARE + "x = tl.program_id(0)\n", LINE), "do not follow"),
+        (kernel(BARE + "x = tl.program_id(0) % wide\n", LINE), "do not follow"),
+        (kernel(GROUPED, LINE), "go through its tiles in groups already"),
         (kernel(TWO, more=", *rest"), "by a star"),
         (STRATEGY.example.after, "asks for the number"),
     ],

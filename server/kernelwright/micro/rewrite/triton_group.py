@@ -1,6 +1,7 @@
 """Reorders the programs of a Triton product so that those which run together read the same rows and columns of the operands."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_constants import replaced
@@ -9,7 +10,7 @@ from kernelwright.micro.rewrite.triton_launch import Site
 from kernelwright.micro.rewrite.triton_source import Fragment, free_name, names_in
 from kernelwright.micro.rewrite.triton_space import has_dot
 from kernelwright.source.bindings import Binding, bindings_of
-from kernelwright.source.calls import argument
+from kernelwright.source.calls import argument, dotted
 from kernelwright.source.trees import walk
 from kernelwright.source.triton.reader import CDIV, asks_for_program
 from kernelwright.values import Refusal, TextEdit
@@ -43,6 +44,8 @@ def tiles_of(site: Site) -> Tiles | Refusal:
     ids = [node for node in reading.nodes if isinstance(node, ast.Call) and asks_for_program(node)]
     if any(name == "num_programs" for name, _ in reading.calls):
         return Refusal("The kernel asks for the number of its programs, so they may take turns.", line=line)
+    if _is_grouped(kernel):
+        return Refusal("The kernel's programs go through its tiles in groups already.", line=line)
     found = _of_two_ids(kernel, ids) or _of_one_id(site, ids)
     if found is None:
         return Refusal(_NO_TILES, line=line)
@@ -75,6 +78,18 @@ def with_groups(site: Site, tiles: Tiles, size: int) -> str:
     return replaced(kernel.text, [*edits, parameters_added(kernel, [f"{group}: {constexpr_kind(kernel)} = {size}"])])
 
 
+def _is_grouped(kernel: Fragment) -> bool:
+    """Whether a coordinate is the rest of the program id in a group of rows, that ends with the tiles: `id % min(…, GROUP)`."""
+    least = {
+        one.name
+        for one in bindings_of(kernel.function)
+        if isinstance(one.value, ast.Call) and dotted(one.value.func).rpartition(".")[2] in ("min", "minimum")
+    }
+    rests = (node.right for node in kernel.nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod))
+    swizzled = any(name == "swizzle2d" for name, _ in kernel.reading.calls)
+    return swizzled or any(isinstance(right, ast.Name) and right.id in least for right in rests)
+
+
 def _of_two_ids(kernel: Fragment, ids: list[ast.Call]) -> Tiles | None:
     """Of `m = tl.program_id(0)` and `n = tl.program_id(1)`, each asked for once."""
     names: list[str] = []
@@ -102,9 +117,14 @@ def _of_one_id(site: Site, ids: list[ast.Call]) -> Tiles | None:
     own = [call for call in ids if _axis(call) == 0]
     sets = bindings_of(kernel.function)
     named = [one for one in sets if one.value in own]
-    if len(own) != 1 or len(named) != 1 or not _is_set_once(kernel, named[0]):
-        return None
-    rows, columns = ([one for one in sets if _divides(one.value, op, named[0].name)] for op in (ast.FloorDiv, ast.Mod))
+    if named:
+        reads = (n for n in kernel.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+        asked: list[ast.expr] = [node for node in reads if node.id == named[0].name]
+        if len(own) != 1 or len(named) != 1 or not _is_set_once(kernel, named[0]):
+            return None
+    else:
+        asked = [*own]
+    rows, columns = ([one for one in sets if _divides(one.value, op, asked)] for op in (ast.FloorDiv, ast.Mod))
     if len(rows) != 1 or len(columns) != 1 or not all(_is_set_once(kernel, one) for one in (*rows, *columns)):
         return None
     row, column = rows[0], columns[0]
@@ -112,10 +132,7 @@ def _of_one_id(site: Site, ids: list[ast.Call]) -> Tiles | None:
     assert isinstance(column.value, ast.BinOp)
     if ast.dump(row.value.right) != ast.dump(column.value.right):
         return None
-    reads = [
-        n for n in kernel.nodes if isinstance(n, ast.Name) and n.id == named[0].name and isinstance(n.ctx, ast.Load)
-    ]
-    if len(reads) != 2 or not _is_of_tiles(site, row.value.right):
+    if len(asked) != 2 or not _is_of_tiles(site, row.value.right):
         return None
     tl = _language(kernel)
     width = kernel.source(row.value.right)
@@ -124,7 +141,8 @@ def _of_one_id(site: Site, ids: list[ast.Call]) -> Tiles | None:
     assert isinstance(column.node, ast.stmt)
     last = max((row.node, column.node), key=lambda node: node.lineno)
     count = f"{tl}.num_programs(0) // {words}"
-    return Tiles(row.name, column.name, count, words, named[0].name, last) if tl else None
+    order = named[0].name if named else kernel.source(own[0])
+    return Tiles(row.name, column.name, count, words, order, last) if tl else None
 
 
 def _is_of_tiles(site: Site, width: ast.expr) -> bool:
@@ -164,11 +182,8 @@ def _language(kernel: Fragment) -> str:
     return kernel.aliases.spelled("triton.language") or ""
 
 
-def _divides(value: ast.expr, op: type[ast.operator], name: str) -> bool:
-    match value:
-        case ast.BinOp(left=ast.Name(id=id)):
-            return id == name and isinstance(value.op, op)
-    return False
+def _divides(value: ast.expr, op: type[ast.operator], asked: Sequence[ast.expr]) -> bool:
+    return isinstance(value, ast.BinOp) and value.left in asked and isinstance(value.op, op)
 
 
 def _axis(call: ast.Call) -> int | None:
