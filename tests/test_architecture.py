@@ -234,6 +234,7 @@ MAY_LIST_OPERATORS = {
     "proof/worker/interpreter/libdevice.py": "functions of libdevice",
     "proof/worker/languages/cuda/widened.py": "functions of C",
     "source/facts.py": "functions of Triton's language",
+    "source/triton/elementwise.py": "functions of Triton's language",
     "source/triton/masks.py": "functions of Triton's language",
     "source/findings/*.py": "what answers with no tensor",
     "source/findings/rules/*.py": "rules that look for just these, most of them in Triton's language",

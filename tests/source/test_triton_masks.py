@@ -9,6 +9,51 @@ from kernelwright.source.triton.masks import unmasked
 from kernelwright.source.triton.reader import Reading
 
 IMPORTS = "import triton.language as tl\n"
+HELPERS = """\
+import triton
+
+@triton.jit
+def plain(a, LOW: tl.constexpr):
+    b = tl.math.exp(a.to(tl.float32))
+    if LOW:
+        b += -b
+    return b if a.dtype == tl.float16 else twice(b)
+
+
+@triton.jit
+def twice(a): return 2 * a
+
+
+@triton.jit
+def other(a):
+    return tl.sum(a)
+
+
+@triton.jit
+def reads(a):
+    return plain(tl.load(a), True)
+
+
+@triton.jit
+def asks(a):
+    if a > 1:
+        return a
+    return -a
+
+
+@triton.jit
+def turned(a):
+    return a.T
+
+
+@triton.jit
+def again(a):
+    return again(a)
+
+
+def host(a):
+    return a
+"""
 POINTER = "p = tl.make_block_ptr(x, (m, n), (n, 1), (0, 0), (M, N), (1, 0))\n"
 
 
@@ -16,7 +61,7 @@ def open_lanes(body: str) -> dict[str, int]:
     text = "def kernel(x, y, m, n, M, N, EVEN):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     function = ast.parse(text).body[0]
     assert isinstance(function, ast.FunctionDef)
-    return dict(unmasked(Reading(function, aliases_in(IMPORTS.encode()))))
+    return dict(unmasked(Reading(function, aliases_in((IMPORTS + HELPERS).encode()), text=HELPERS)))
 
 
 @pytest.mark.parametrize(
@@ -33,6 +78,12 @@ def open_lanes(body: str) -> dict[str, int]:
         ("i = tl.arange(0, M)\nif EVEN:\n    tl.load(x + i)\nelse:\n    tl.load(x + i, mask=i < m)", {}),
         ("i = tl.arange(0, M)\nif EVEN:\n    tl.load(x + i)", {"M": 4}),
         ("i = tl.arange(0, M)\nhelper(x, i)", {"M": 3}),
+        ("i = tl.arange(0, M)\nplain(i, True)", {}),
+        *(
+            (f"i = tl.arange(0, M)\n{name}(i)", {"M": 3})
+            for name in ("other", "reads", "asks", "turned", "again", "host")
+        ),
+        ("i = tl.arange(0, M)\nj = plain(i, True)\ntl.load(x + j)", {"M": 4}),
         ("j = tl.arange(0, M)\ni = helper(M)\ntl.load(x + i)", {"M": 4}),
         (POINTER + "tl.load(p)", {"M": 3, "N": 3}),
         (POINTER + "tl.load(p, boundary_check=(0, 1))", {}),

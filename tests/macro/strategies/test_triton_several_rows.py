@@ -59,6 +59,17 @@ TOP = (
 )  # fmt: skip
 DOUBLED = ROW + LOAD + "for turn in range(stride):\n    x = x + turn * tl.max(x, axis=0)\n" + STORE + "\n" + SUMS
 SCANNED = ROW + LOAD + "x = tl.cumsum(tl.where(mask, x, 0.0), axis=0)\n" + STORE + "\n" + SUMS
+HELPED = ROW + LOAD + "x = soft(x) + tl.num_programs(1)\n" + STORE + "\n" + SUMS + "return"
+HELPER = (
+    "@triton.jit\ndef soft(x):\n    return x / (1.0 + tl.exp(-x))\n\n\n"
+    "@triton.jit\ndef most(x):\n    return tl.max(x)\n\n\n"
+)
+
+
+def with_helpers(text: str) -> str:
+    return text.replace("# workload", HELPER + "# workload", 1)
+
+
 COUNTED = kernel(SOFTMAX, more=", m=7").replace("first_kernel[(x.shape[0],)]", "first_kernel[(len_,)]")
 COUNTED = COUNTED.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, m=len_)").replace(
     "    y = torch", "    len_ = x.shape[0]\n    y = torch"
@@ -79,6 +90,7 @@ FORMS = {
     ),
     "picks written out": kernel(TOP, setup=SETUP.replace("empty_like", "zeros_like")),
     "a loop that all rows turn alike": kernel(DOUBLED),
+    "a function of the file, and a return at the end": with_helpers(kernel(HELPED)),
     "a parameter that has the rows already, and defaults": COUNTED,
     "a grid with a name": kernel(SOFTMAX, "grid = (x.shape[0],)\n    " + LAUNCH.replace("(x.shape[0],)", "grid")),
     "a grid that asks": kernel(SOFTMAX, LAUNCH.replace("(x.shape[0],)", "lambda meta: (x.shape[0], 1)")),
@@ -199,8 +211,14 @@ def test_the_gate_passes_rows_that_do_not_come_out_even_and_nothing_less() -> No
         (ROW + "if n > 3:\n    return\n" + LOAD + STORE, "may end or branch off"),
         (ROW + LOAD + STORE + "\ntl.atomic_add(s_ptr, tl.sum(x))", "tl.atomic_add(s_ptr, tl.sum(x))"),
         (ROW + LOAD + "x = other(x)\n" + STORE, "What other(x)"),
+        (ROW + LOAD + "x = x - most(x)\n" + STORE, "What most(x)"),
         (ROW + LOAD + "x = x + offset()\n" + STORE, "What offset()"),
-        (ROW + LOAD + "x = x + tl.num_programs(0)\n" + STORE, "tl.num_programs(0)"),
+        (
+            ROW + LOAD + "x = x + tl.num_programs(0)\n" + STORE,
+            "take turns at the rows: tl.num_programs(0) is asked for",
+        ),
+        (ROW + LOAD + STORE + "\nreturn x", "may end or branch off"),
+        (ROW + LOAD + "return\n" + STORE, "may end or branch off"),
         (ROW + LOAD + "x = tl.reshape(x, (BLOCK,))\n" + STORE, "tl.reshape"),
         (ROW + LOAD + "x = x[:, None]\n" + STORE, "x[:, None]"),
         (ROW + LOAD + "x = tl.sum(x, axis=1)\n" + STORE, "tl.sum(x, axis=1)"),
@@ -220,7 +238,7 @@ def test_the_gate_passes_rows_that_do_not_come_out_even_and_nothing_less() -> No
     ],
 )
 def test_what_has_another_meaning_for_several_rows_is_refused(body: str, words: str) -> None:
-    assert words in refusal(STRATEGY, kernel(body)).reason
+    assert words in refusal(STRATEGY, with_helpers(kernel(body))).reason
 
 
 LONG = "# workload: rows(randn(64, 3000))\n"

@@ -8,17 +8,14 @@ from enum import Flag
 
 from kernelwright.micro.rewrite.triton_source import Fragment
 from kernelwright.source.bindings import Binding, bindings_of, loop_of
-from kernelwright.source.calls import argument, constexprs
+from kernelwright.source.calls import argument, constexprs, dotted
 from kernelwright.source.trees import walk
-from kernelwright.source.triton.reader import TL, Access, Reading, asks_for_program
+from kernelwright.source.triton.elementwise import is_elementwise, works_by_element
+from kernelwright.source.triton.reader import Access, Reading, asks_for_program
 from kernelwright.values import Refusal
 
 REDUCTIONS = ("sum", "max", "min", "argmax", "argmin", "xor_sum")
 SCANS = ("cumsum", "cumprod")
-_ELEMENTWISE = frozenset((
-    "abs", "cast", "cdiv", "ceil", "clamp", "cos", "div_rn", "erf", "exp", "exp2", "fdiv", "floor", "fma", "log", "log2",
-    "maximum", "minimum", "rand", "randn", "rsqrt", "sigmoid", "sin", "sqrt", "sqrt_rn", "umulhi", "where",
-))  # fmt: skip
 _SILENT = frozenset(("static_assert", "static_print", "constexpr", "assume"))
 _HINTS = ("multiple_of", "max_contiguous")
 _NUMBERS = ("float", "int", "min", "max", "range")
@@ -80,7 +77,9 @@ class _Reader:
             if isinstance(lanes.end, ast.Name) and lanes.end.id in reading.steps:
                 words = f"A loop walks rows in steps of {lanes.end.id}: only rows that one block covers can go side by side."
                 raise _Unreadable(words, lanes.call.lineno)
-        for statement in function.body:
+        last = function.body[-1]
+        ends_there = isinstance(last, ast.Return) and last.value is None
+        for statement in function.body[:-1] if ends_there else function.body:
             self._look(statement)
         calls = (node for node in reading.nodes if isinstance(node, ast.Call))
         ids = tuple(call for call in calls if asks_for_program(call) and _is(argument(call, 0, "axis"), 0))
@@ -216,6 +215,10 @@ class _Reader:
                 return self._kind(value, names)
         if asks_for_program(call) and isinstance(axis := argument(call, 0, "axis"), ast.Constant):
             return Kind.ROW if _is(axis, 0) else Kind.NONE
+        if dotted(call.func).rpartition(".")[2] == "num_programs":
+            if not isinstance(axis := argument(call, 0, "axis"), ast.Constant) or _is(axis, 0):
+                raise _Unreadable(f"Programs may take turns at the rows: {_short(call)} is asked for.", call.lineno)
+            return Kind.NONE
         if name == "arange":
             return Kind.COLUMN
         if name in REDUCTIONS or name in SCANS:
@@ -226,7 +229,7 @@ class _Reader:
             return self._kind(pointer, names) if pointer is not None else kind
         if name == "store":
             return Kind.NONE
-        if name in _ELEMENTWISE or canonical.startswith(f"{TL}extra.") or name in _SILENT:
+        if is_elementwise(canonical) or name in _SILENT or works_by_element(self.reading, call):
             return kind
         if not kind and (
             name in _HINTS or name in _RANGES or (isinstance(call.func, ast.Name) and call.func.id in _NUMBERS)

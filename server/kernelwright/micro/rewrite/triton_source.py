@@ -31,7 +31,7 @@ class Fragment:
     @functools.cached_property
     def reading(self) -> Reading:
         """What a kernel does; see source.triton.reader."""
-        return Reading(self.function, self.aliases)
+        return Reading(self.function, self.aliases, text=self.text)
 
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:

@@ -4,10 +4,12 @@ import ast
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import argument
 from kernelwright.source.trees import children, walk
+from kernelwright.source.triton.elementwise import works_by_element
 from kernelwright.source.triton.reader import Access, Reading
 
 _WITHIN_BOUNDS = frozenset(("where", "minimum", "clamp"))
@@ -26,7 +28,7 @@ def unmasked(kernel: Reading) -> Mapping[str, int]:
             for name in lanes.open(access) - lanes.closed_by_a_branch(access):
                 found.setdefault(name, access.call.lineno)
     for node in kernel.nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not kernel.canonical(node):
+        if _may_read(kernel, node):
             given = (*node.args, *(keyword.value for keyword in node.keywords))
             for name in frozenset[str]().union(*map(lanes.of, given)):
                 found.setdefault(name, node.lineno)
@@ -119,6 +121,12 @@ class _Lanes:
         shapes = [self.shapes[name] for name in names if name in self.shapes]
         axes = [part.value for part in checked.elts if isinstance(part, ast.Constant) and isinstance(part.value, int)]
         return frozenset(shape[axis] for shape in shapes for axis in axes if -len(shape) <= axis < len(shape))
+
+
+def _may_read(kernel: Reading, node: ast.AST) -> TypeGuard[ast.Call]:
+    """Whether it calls a function that is not Triton's, and that may read memory."""
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not kernel.canonical(node)
+    return isinstance(node, ast.Call) and named and not works_by_element(kernel, node)
 
 
 def _names_in(node: ast.AST) -> set[str]:

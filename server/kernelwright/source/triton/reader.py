@@ -4,7 +4,7 @@ import ast
 import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernelwright.source.bindings import Loop, bindings_of, loop_of, nodes_of
 from kernelwright.source.calls import argument, dotted
@@ -46,6 +46,7 @@ class Reading:
 
     function: ast.FunctionDef
     aliases: Aliases
+    text: str = field(default="", kw_only=True)  # the file, with the functions that it may call
 
     @functools.cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
