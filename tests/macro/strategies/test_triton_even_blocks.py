@@ -93,6 +93,24 @@ FORMS = {
         summed(f"tl.load({AT}, mask=k + lanes < n, other=0.0)", "for k in tl.range(0, n, BLOCK, num_stages=2):"),
         f"tl.load({AT})",
     ),
+    "lanes that stay where they are": (
+        "p = x_ptr + row * stride + lanes\n"
+        + summed("tl.load(p, mask=lanes < n, other=0.0)", "for k in range(0, tl.cdiv(n, BLOCK)):", "q = k")
+        + "\n    p += BLOCK",
+        "tl.load(p)",
+    ),
+    "a condition above the loop": (
+        "p = x_ptr + row * stride + lanes\ninside = (lanes >= 2) & (lanes < n)\n"
+        + summed("tl.load(p, mask=inside, other=0.0)")
+        + "\n    p += BLOCK",
+        "tl.load(p, mask=lanes >= 2, other=0.0)",
+    ),
+    "what is left": (
+        "p = x_ptr + row * stride + lanes\n"
+        + summed("tl.load(p, mask=lanes < k, other=0.0)", "for k in range(n, 0, -BLOCK):")
+        + "\n    p += BLOCK",
+        "tl.load(p)",
+    ),
     "hints and a wide type": (
         summed(
             f"tl.load({AT}, mask=i < n, other=0.0)",
@@ -205,7 +223,13 @@ def test_loops_over_two_sizes_get_two_flags() -> None:
 
 RUN = {
     name: kernel(FORMS[name][0])
-    for name in ("start + lanes < n", "one of several with a name", "lanes that move on", "a range that may end sooner")
+    for name in (
+        "start + lanes < n",
+        "one of several with a name",
+        "lanes that move on",
+        "a range that may end sooner",
+        "what is left",
+    )
 } | {
     "a literal": kernel(PLAIN, LITERAL),
     "other heuristics": kernel(PLAIN, LITERAL, OTHERS),
@@ -221,6 +245,9 @@ def test_each_form_computes_what_its_baseline_does_on_even_and_odd_sizes() -> No
         (name, text, rewritten(STRATEGY, text)[0], product if name == "the example" else calls)
         for name, text in RUN.items()
     ]
+    for name in ("lanes that stay where they are", "a condition above the loop"):  # they read past odd rows
+        text = kernel(FORMS[name][0])
+        rows.append((name, text, rewritten(STRATEGY, text)[0], calls[:1]))
     assert differing(rows) == {}
 
 
@@ -245,7 +272,12 @@ def test_the_gate_finds_a_flag_that_is_always_set() -> None:
         (summed(f"tl.load({AT}, mask=k + lanes < n, other=0.0)", "for k in range(0, n):"), "No mask in a loop"),
         (summed(f"tl.load({AT}, mask=k + lanes < n, other=0.0)", "for k in range(0, stride, BLOCK):"), "No mask in a loop"),
         (summed(f"tl.load({BY_BLOCKS}, mask=k * BLOCK + lanes < n, other=0.0)", "for k in range(0, n):"), "No mask"),
-        (summed(f"tl.load({AT}, mask=lanes < n, other=0.0)"), "No mask in a loop"),
+        (summed(f"tl.load({AT}, mask=lanes < n, other=0.0)", "for k in range(-BLOCK, n, BLOCK):"), "No mask in a loop"),
+        (summed(f"tl.load({AT}, mask=lanes < n, other=0.0)", "for k in range(0, stride, BLOCK):"), "No mask in a loop"),
+        (summed(f"tl.load({AT}, mask=lanes < k, other=0.0)", "for k in range(n, -1, -BLOCK):"), "No mask in a loop"),
+        (summed(f"tl.load({AT}, mask=lanes < k, other=0.0)", "for k in range(n - 1, 0, -BLOCK):"), "No mask in a loop"),
+        (summed(f"tl.load({AT}, mask=lanes < k, other=0.0)", "for k in range(n, 0, -32):"), "No mask in a loop"),
+        ("inside = (lanes >= 2) & (lanes < n)\nn = n - 1\n" + summed(f"tl.load({AT}, mask=inside)"), "No mask in a loop"),
         (summed(f"tl.load({AT}, mask=k + lanes != n, other=0.0)"), "No mask in a loop"),
         (summed("tl.load(x_ptr + row, mask=k + lanes < n, other=0.0)"), "No mask in a loop"),
         (summed(f"tl.load({AT}, mask=inside, other=0.0)", before="inside = k + lanes < n\ninside &= lanes > 2"), "No"),

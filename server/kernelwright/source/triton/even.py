@@ -50,9 +50,11 @@ class Even:
                 return tuple(part for value in values for part in self.parts(value, at, loop))
             case ast.Name(id=id):
                 set_by = self.scopes.binding(id, at, loop)
-                if set_by is not None and self.scopes.set_in(id, loop):
+                if set_by is not None and _joins(set_by.value):
                     assert isinstance(set_by.node, ast.stmt)
-                    if _joins(set_by.value) and self.scopes.is_kept(set_by.value, set_by.node, loop):
+                    inside = self.scopes.set_in(id, loop)
+                    kept = self.scopes.is_kept if inside else self.scopes.is_the_same
+                    if kept(set_by.value, set_by.node, loop):
                         return self.parts(set_by.value, set_by.node, loop)
         return (Part(mask, self._split(mask, at, loop)),)
 
@@ -87,21 +89,41 @@ class Even:
         return None
 
     def _of_loop(self, room: Polynomial, loop: ast.For) -> Split | None:
-        """Of `size - start - lane`: that start and the lanes of its block stay below size in all turns, in even blocks."""
+        """Of `size - start - lane`: that start and the lanes of its block stay below size in all turns, in even blocks.
+
+        The start may be 0 in all of them, since the first block is whole where there is one; of a loop that counts down it is
+        what is left, `left - lane`.
+        """
         lanes = [one for one in room.names if one.startswith(_LANES)]
         if len(lanes) != 1 or not isinstance(loop.target, ast.Name):
             return None
         block, turn = lanes[0].removeprefix(_LANES), _turn(loop)
         step = room.coefficient(turn)
         rest = room.without(lanes[0]).without(turn)
-        if room.coefficient(lanes[0]) != number(-1) or step is None or len(rest.terms) != 1:
+        if room.coefficient(lanes[0]) != number(-1) or step is None:
+            return None
+        if step == number(1) and not rest.terms:
+            return self._counts_down(loop, block)
+        if len(rest.terms) != 1:
             return None
         size = "".join(rest.names)
         if rest != name(size) or size not in self.scopes.parameters:
             return None
-        counts_elements = step == number(-1) and self._counts_elements(loop, size, block)
-        counts_blocks = step == number(0) - name(block) and self._counts_blocks(loop, size, block)
+        first, _, _ = _range(self.reading, loop)
+        whole = step == number(0) and (first is None or self._polynomial(first, loop, loop) == number(0))
+        counts_elements = (whole or step == number(-1)) and self._counts_elements(loop, size, block)
+        counts_blocks = (whole or step == number(0) - name(block)) and self._counts_blocks(loop, size, block)
         return Split(size, block) if counts_elements or counts_blocks else None
+
+    def _counts_down(self, loop: ast.For, block: str) -> Split | None:
+        """Of a loop over what is left of a size above 0, a block fewer each turn."""
+        start, stop, step = _range(self.reading, loop)
+        if start is None or stop is None or step is None:
+            return None
+        size = "".join((left := self._polynomial(start, loop, loop)).names)
+        falls = self._polynomial(step, loop, loop) == number(0) - name(block)
+        above = self._polynomial(stop, loop, loop) == number(0)
+        return Split(size, block) if left == name(size) and size in self.scopes.parameters and falls and above else None
 
     def _counts_elements(self, loop: ast.For, size: str, block: str) -> bool:
         """Whether it runs over multiples of the block below size."""
@@ -164,6 +186,8 @@ class Even:
                 if set_by is not None and isinstance(set_by.node, ast.stmt):
                     return self._polynomial(set_by.value, set_by.node, loop)
                 return self._running(node, at, loop)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return number(0) - self._polynomial(operand, at, loop)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=right):
                 one, other = self._polynomial(left, at, loop), self._polynomial(right, at, loop)
                 return (

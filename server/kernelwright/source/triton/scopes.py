@@ -92,6 +92,14 @@ class Scopes:
             for found in inside
         )
 
+    def is_the_same(self, node: ast.AST, since: ast.stmt, loop: ast.For) -> bool:
+        """Whether what `node` reads at the statement `since`, above a loop, is what it reads in all turns of that."""
+        names = {part.id for part in walk(node) if isinstance(part, ast.Name)}
+        found = [one.node for name in names for one in self._set.get(name, ())]
+        return self.comes_before(since, loop) and all(
+            isinstance(one, ast.stmt) and self.comes_before(one, since) for one in found
+        )
+
     def comes_before(self, one: ast.stmt, other: ast.stmt) -> bool:
         """Whether `one` has always run before `other` does: it stands above, in the same block or one around it."""
         own, its = self.around.get(one, ()), self.around.get(other, ())
