@@ -136,6 +136,27 @@ def test_what_may_be_read_again_or_is_spoken_for_is_left_alone(body: str) -> Non
     assert "reads each element of its tensor only once" in refusal(STRATEGY, kernel(body)).reason
 
 
+@pytest.mark.parametrize(
+    ("branches", "hints"),
+    [
+        ("if n % 2 == 0:\n    x = tl.load(P)\nelse:\n    x = tl.load(P, mask=i < n)\n", 2),
+        (
+            "if n % 2 == 0:\n    x = tl.load(P)\nelif n > 5:\n    x = tl.load(P, mask=i < n)\n"
+            "else:\n    x = tl.load(P, i < n)\n",
+            3,
+        ),
+        ("x = tl.load(P)\nif n % 2 == 0:\n    x = tl.load(P, mask=i < n)\n", 0),
+        ("if n > 2:\n    x = tl.load(P)\nif n < 9:\n    x = tl.load(P, mask=i < n)\n", 0),
+    ],
+)
+def test_what_branches_read_instead_of_each_other_is_read_once(branches: str, hints: int) -> None:
+    text = kernel(ROWS + branches.replace("P", "x_ptr + row * stride + i") + STORE)
+    found = STRATEGY.find(observe(text))
+    assert isinstance(found, tuple) == (hints > 0)
+    assert not hints or rewritten(STRATEGY, text)[0].count(HINT) == hints
+    assert not isinstance(found, tuple) or found[0].region.label == "loads of x_ptr"
+
+
 def test_a_pointer_that_cannot_be_followed_is_said() -> None:
     body = ROWS + "p = x_ptr if n > 3 else w_ptr\nx = tl.load(p + row * stride + i)" + STORE
     assert "Not every pointer can be followed" in refusal(STRATEGY, kernel(body)).reason
@@ -149,6 +170,9 @@ HELPER = "@triton.jit\ndef helper(a):\n    return a + 1.0\n\n\n"
     [
         ("x = helper(tl.load(x_ptr + row * stride + i))", True),
         ("p = x_ptr + row * stride + i\nx = tl.load(p)\nx = helper(x)", True),
+        ("x = tl.load(x_ptr + row * stride + i).to(tl.float32)\nx = x.to(x_ptr.dtype.element_ty)", True),
+        ("kind = x_ptr.dtype.element_ty\nx = helper(tl.load(x_ptr + row * stride + i).to(kind))", True),
+        ("x = tl.load(x_ptr + row * stride + i) + helper((x_ptr + row).to(x_ptr.dtype))", False),
         ("p = x_ptr + row * stride\nx = tl.load(x_ptr + row * stride + i) + helper(p)", False),
     ],
 )

@@ -18,6 +18,7 @@ _ID = "triton.stream-loads"
 _HINT = 'eviction_policy="evict_first"'
 _TL = "triton.language."
 _SPOKEN = ("cache_modifier", "eviction_policy", "volatile")
+_TYPES = ("dtype", "type")
 _POSITIONAL = 5  # arguments of `tl.load` that say nothing of caches
 _RANGES = ("range", "static_range")
 _PROGRAMS = ("program_id", "num_programs")  # also those that other libraries put around Triton's
@@ -36,7 +37,7 @@ def find(observation: Observation) -> tuple[Action, ...] | Refusal:
     kept = {touch.parameter for touch in touches(fragment.reading) if touch.kind == "load"} - {
         one.parameter for one in loads
     }
-    names = ", ".join(str(one.parameter) for one in loads)
+    names = ", ".join(dict.fromkeys(str(one.parameter) for one in loads))
     kernel = observation.kernel
     region = Region(kernel.start_line, kernel.end_line, digest(observation.text), f"loads of {names}")
     return (Action(_ID, region, {"expected_gain": 0.03 if kept else 0.0}),)
@@ -48,7 +49,7 @@ def intent(observation: Observation, action: Action) -> Intent | Refusal:
         return found
     fragment, loads = found
     text = replaced(observation.text, [edit for one in loads for edit in _hinted(fragment, one.call)])
-    names = ", ".join(str(one.parameter) for one in loads)
+    names = ", ".join(dict.fromkeys(str(one.parameter) for one in loads))
     return Text((difference(observation.text, text, f"{names} evicted first"),))
 
 
@@ -60,14 +61,25 @@ def _streamed(observation: Observation) -> tuple[Fragment, tuple[Touch, ...]] | 
     found = touches(fragment.reading)
     if any(touch.parameter is None for touch in found):
         return Refusal("Not every pointer can be followed to a parameter, so what is read once cannot be told.")
-    several = _handed_on(fragment) | {one.parameter for one in found for other in found if _again(one, other)}
+    several = _handed_on(fragment) | {one.parameter for one in found for other in found if _again(fragment, one, other)}
     once = (one for one in found if one.parameter not in several)
     loads = tuple(one for one in once if _may_be_hinted(fragment, one.call) and _reads_once(fragment, one.call))
     return (fragment, loads) if loads else Refusal("No load without a hint reads each element of its tensor only once.")
 
 
-def _again(one: Touch, other: Touch) -> bool:
-    return one is not other and one.parameter == other.parameter
+def _again(fragment: Fragment, one: Touch, other: Touch) -> bool:
+    """Whether both reach the same tensor, and neither stands in a branch that is taken instead of the other's."""
+    if one is other or one.parameter != other.parameter:
+        return False
+    first, second = (_branches(fragment, touch.call) for touch in (one, other))
+    return not any((branch, not taken) in second for branch, taken in first)
+
+
+def _branches(fragment: Fragment, call: ast.Call) -> set[tuple[ast.If, bool]]:
+    """The branches that a call stands in, and for each whether it is the one for a condition that holds."""
+    ifs = [node for node in fragment.reading.nodes if isinstance(node, ast.If)]
+    sides = ((node, taken, body) for node in ifs for taken, body in ((True, node.body), (False, node.orelse)))
+    return {(node, taken) for node, taken, body in sides if any(call in walk(part) for part in body)}
 
 
 def _handed_on(fragment: Fragment) -> set[str | None]:
@@ -76,7 +88,16 @@ def _handed_on(fragment: Fragment) -> set[str | None]:
     strangers = (call for call in calls if not fragment.called(call).startswith("triton."))
     arguments = (arg for call in strangers for arg in (*call.args, *(keyword.value for keyword in call.keywords)))
     parts = (part for arg in arguments for part in _behind(fragment, arg) if not _loads(fragment, part))
-    return {name for part in parts for name in names_read(part)}
+    return {name for part in parts for name in names_read(part) - _only_asked_for_types(part)}
+
+
+def _only_asked_for_types(part: ast.expr) -> set[str]:
+    """The names that are read for their type alone: `x.to(out_ptr.dtype.element_ty)`."""
+    types = {
+        inner for node in walk(part) if isinstance(node, ast.Attribute) and node.attr in _TYPES for inner in walk(node)
+    }
+    names = [node for node in walk(part) if isinstance(node, ast.Name)]
+    return {node.id for node in names if node in types} - {node.id for node in names if node not in types}
 
 
 def _may_be_hinted(fragment: Fragment, call: ast.Call) -> bool:
