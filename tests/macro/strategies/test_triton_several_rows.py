@@ -58,6 +58,11 @@ TOP = (
     '    x = tl.where(cols == best, -float("inf"), x)\ntl.store(s_ptr + row, total)'
 )  # fmt: skip
 DOUBLED = ROW + LOAD + "for turn in range(stride):\n    x = x + turn * tl.max(x, axis=0)\n" + STORE + "\n" + SUMS
+CARRIED = (
+    ROW + LOAD + 'total = 0.0\nbest = -float("inf")\nat = 0\nfor k in range(3):\n'
+    "    best = tl.maximum(best, tl.max(x, axis=0))\n    total += best * k\n"
+    "    at += tl.argmax(x, axis=0)\n    x = x * 0.5\n" + STORE + "\ntl.store(s_ptr + row, total + at)"
+)  # fmt: skip
 SCANNED = ROW + LOAD + "x = tl.cumsum(tl.where(mask, x, 0.0), axis=0)\n" + STORE + "\n" + SUMS
 HELPED = ROW + LOAD + "x = soft(x) + tl.num_programs(1)\n" + STORE + "\n" + SUMS + "return"
 HELPER = (
@@ -90,6 +95,7 @@ FORMS = {
     ),
     "picks written out": kernel(TOP, setup=SETUP.replace("empty_like", "zeros_like")),
     "a loop that all rows turn alike": kernel(DOUBLED),
+    "numbers that a loop begins with": kernel(CARRIED),
     "a function of the file, and a return at the end": with_helpers(kernel(HELPED)),
     "a parameter that has the rows already, and defaults": COUNTED,
     "a grid with a name": kernel(SOFTMAX, "grid = (x.shape[0],)\n    " + LAUNCH.replace("(x.shape[0],)", "grid")),
@@ -141,6 +147,9 @@ def test_each_form_is_written_for_blocks_of_several_sizes() -> None:
         ("as many results as another constant says", "tl.store(s_ptr + row * K + ks,"),
         ("picks written out", "    ROWS = max(2048 // BLOCK, 1)\n"),
         ("picks written out", "        tl.store(y_ptr + row * n + k, top, mask=(k < n) & rows_inside)\n"),
+        ("numbers that a loop begins with", "    total = tl.full((ROWS, 1), 0.0, tl.float32)\n"),
+        ("numbers that a loop begins with", '    best = tl.full((ROWS, 1), -float("inf"), tl.float32)\n'),
+        ("numbers that a loop begins with", "    at = tl.full((ROWS, 1), 0, tl.int32)\n"),
         ("a loop that all rows turn alike", "x = x + turn * tl.max(x, axis=1, keep_dims=True)\n"),
         ("a parameter that has the rows already, and defaults", "m=7, ROWS: tl.constexpr = 1):"),
         ("a parameter that has the rows already, and defaults", "rows_inside = row < m\n"),
@@ -202,7 +211,7 @@ def test_the_gate_passes_rows_that_do_not_come_out_even_and_nothing_less() -> No
         (
             ROW
             + LOAD
-            + "top = 0.0\nfor i in range(3):\n    top += tl.max(x)\n"
+            + "top = n * 1.0\nfor i in range(3):\n    top += tl.max(x)\n"
             + STORE
             + "\ntl.store(s_ptr + row, top)",
             "top has no element for each row",

@@ -119,11 +119,11 @@ by themselves as before. Blocks of 1024 to 8192 elements are raced, with four wa
 int8 quantisation of groups of 128 became 5.58 times as fast, an RMS norm of rows of 128 4.43 times, a softmax of rows of 200
 1.42 times.
 
-It applies to kernels whose lanes are the columns of one row. It does not apply when rows have more than 1024 columns, when a
-loop walks along them, turns as often as a row says, or carries what has no element for each row before it, when the kernel
-has a branch that differs by row, an atomic, an explicit shape or axis, or a function whose meaning for several rows cannot be
-told, when programs share rows, when the kernel is launched from several places, or when the number of rows or the block size
-cannot be read from the launch.
+It applies to kernels whose lanes are the columns of one row. It does not apply when rows have more than 1024 columns, when
+a loop walks along them, turns as often as a row says, or carries what begins as neither a number nor one for each row, when
+the kernel has a branch that differs by row, an atomic, an explicit shape or axis, or a function whose meaning for several
+rows cannot be told, when programs share rows, when the kernel is launched from several places, or when the number of rows
+or the block size cannot be read from the launch.
 """,
     instruction="""\
 Have each program handle ROWS rows: row numbers along axis 0, columns along axis 1, reductions along axis 1 with

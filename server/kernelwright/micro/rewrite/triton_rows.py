@@ -3,7 +3,7 @@
 import ast
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Flag
 
 from kernelwright.micro.rewrite.triton_source import Fragment
@@ -50,6 +50,7 @@ class Rows:
     folds: tuple[ast.Call, ...]  # along the columns
     scans: tuple[ast.Call, ...]
     guarded: tuple[Access, ...]  # whose addresses differ by row
+    starts: tuple[ast.expr, ...]  # the numbers that loops begin with where they carry one for each row
     block: ast.expr
 
 
@@ -65,6 +66,7 @@ def rows_of(kernel: Fragment, number: Callable[[ast.expr], int | None]) -> Rows 
 @dataclass(frozen=True, eq=False)
 class _Reader:
     kernel: Fragment
+    starts: list[ast.expr] = field(default_factory=list)
 
     @property
     def reading(self) -> Reading:
@@ -100,7 +102,8 @@ class _Reader:
             raise _Unreadable("The kernel stores nothing at an address that differs by row.", function.lineno)
         folds = tuple(call for name, call in reading.calls if name in REDUCTIONS)
         scans = tuple(call for name, call in reading.calls if name in SCANS)
-        return Rows(self.kernel, kinds, ids, tuple(one.call for one in reading.lanes), folds, scans, guarded, block)
+        calls_of_lanes = tuple(one.call for one in reading.lanes)
+        return Rows(self.kernel, kinds, ids, calls_of_lanes, folds, scans, guarded, tuple(self.starts), block)
 
     @functools.cached_property
     def _kinds(self) -> Mapping[str, Kind]:
@@ -153,8 +156,13 @@ class _Reader:
         for one in bindings_of(self.kernel.function):
             of_names.setdefault(one.name, []).append(one)
         for name, given in of_names.items():
+            kind = self._kinds.get(name, Kind.NONE)
             carried = {id(one.node) in within for one in given} == {True, False}
-            if carried and any(self._kind(one.value, self._kinds) != self._kinds[name] for one in given):
+            other = [one for one in given if self._kind(one.value, self._kinds) != kind]
+            numbers = [one.value for one in other if id(one.node) not in within and isinstance(one.node, ast.Assign)]
+            if carried and kind == Kind.ROW and len(numbers) == len(other) and all(map(kind_of, numbers)):
+                self.starts.extend(number for number in numbers if number not in self.starts)
+            elif carried and other:
                 raise _Unreadable(f"{name} has no element for each row or column before the loop.", loop.lineno)
 
     def _is_guarded(self, access: Access) -> bool:
@@ -252,6 +260,18 @@ class _Reader:
     def _is_settling(self, names: Mapping[str, Kind]) -> bool:
         """Whether the kinds of names are still being found."""
         return "_kinds" not in self.__dict__
+
+
+def kind_of(number: ast.expr) -> str:
+    """The type that Triton gives to a number which is written out; empty for anything else."""
+    match number:
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return kind_of(operand)
+        case ast.Constant(value=float()) | ast.Call(func=ast.Name(id="float"), args=[ast.Constant()]):
+            return "float32"
+        case ast.Constant(value=int() as value) if not isinstance(value, bool) and value < 1 << 31:
+            return "int32"
+    return ""
 
 
 def _is(node: ast.expr | None, value: int) -> bool:

@@ -6,7 +6,7 @@ import re
 from kernelwright.micro.rewrite.triton_constants import appended, replaced, value_edits, with_keywords
 from kernelwright.micro.rewrite.triton_flag import constexpr_kind, is_plain, parameters_added
 from kernelwright.micro.rewrite.triton_launch import Site, sole
-from kernelwright.micro.rewrite.triton_rows import REDUCTIONS, Rows
+from kernelwright.micro.rewrite.triton_rows import REDUCTIONS, Rows, kind_of
 from kernelwright.micro.rewrite.triton_source import Fragment, free_name, integer, line_offset, names_in, names_read
 from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import argument, constexprs, defaults, parameters
@@ -37,6 +37,12 @@ def with_several_rows(site: Site, rows: Rows, elements: int, warps: int | None =
     edits += [TextEdit(end, end, "[None, :]") for end in ends]
     edits += [edit for call in rows.folds + rows.scans for edit in _along_columns(kernel, rows, call)]
     edits += [_guard(kernel, access, inside) for access in rows.guarded]
+    tl = kernel.aliases.spelled("triton.language")
+    if rows.starts and tl is None:
+        return Refusal("The file does not import triton.language as a module, so no block of numbers can be written.")
+    for number in rows.starts:
+        words = f"{tl}.full(({many}, 1), {kernel.source(number)}, {tl}.{kind_of(number)})"
+        edits.append(TextEdit(*kernel.span(number), words))
     return replaced(kernel.text, edits)
 
 

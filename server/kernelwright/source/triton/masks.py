@@ -28,7 +28,7 @@ def unmasked(kernel: Reading) -> Mapping[str, int]:
             for name in lanes.open(access) - lanes.closed_by_a_branch(access):
                 found.setdefault(name, access.call.lineno)
     for node in kernel.nodes:
-        if _may_read(kernel, node):
+        if _may_read(node, kernel):
             given = (*node.args, *(keyword.value for keyword in node.keywords))
             for name in frozenset[str]().union(*map(lanes.of, given)):
                 found.setdefault(name, node.lineno)
@@ -123,7 +123,7 @@ class _Lanes:
         return frozenset(shape[axis] for shape in shapes for axis in axes if -len(shape) <= axis < len(shape))
 
 
-def _may_read(kernel: Reading, node: ast.AST) -> TypeGuard[ast.Call]:
+def _may_read(node: ast.AST, kernel: Reading) -> TypeGuard[ast.Call]:
     """Whether it calls a function that is not Triton's, and that may read memory."""
     named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not kernel.canonical(node)
     return isinstance(node, ast.Call) and named and not works_by_element(kernel, node)
