@@ -66,6 +66,21 @@ def kinds(x, y, K: tl.constexpr):
     tl.store(y + at, parts + (a > b) * 2.5 + (a * 2).to(tl.float32) + (40 - b).to(tl.float32) + (a == b).to(K))
 
 @triton.jit
+def numbers(x, y, K: tl.constexpr):
+    at = tl.arange(0, 16)
+    value, row = tl.load(x + at), tl.program_id(0) + 2
+    tl.store(y + at, 1.0 / (value * -0.0))
+    wide, flags = value.to(tl.float64) * 0.1 + 3, (at < 9) & (2 < at) & (value != 0)
+    rest = wide.to(tl.float32) + tl.where(flags, row * 3 - 1, 7 - at.to(tl.int64) * 4_000_000_000)
+    tl.store(y + 16 + row // 9 + at, (rest + (row - 0.5) + row % 2).to(tl.float32))
+    first = tl.load(x + (row - 2)) * 3 + 2.5 + tl.min(tl.where(value > 1, value * 1e300, float("inf")) == float("inf"), 0)
+    tl.store(y + 32, first + tl.sum(value.to(tl.float16) + K, 0) + (row > 2) * 1.5)
+
+@triton.jit
+def large(x, y, N: tl.constexpr):
+    tl.store(y + tl.arange(0, N), tl.arange(0, N) + 5_000_000_000)
+
+@triton.jit
 def unsigned(x, y, N: tl.constexpr):
     tl.store(y, tl.load(x + tl.arange(0, N)).to(tl.uint32) * -1)
 
@@ -110,6 +125,8 @@ def answers():
             f"kinds {kind}": call(kinds, x.abs(), torch.zeros(16), K=kind)
             for kind in (tl.int8, tl.int16, tl.int32, tl.int64, tl.uint8, tl.uint32, tl.float16, tl.float32, tl.float64)
         },
+        "numbers": call(numbers, x + 2.5, torch.zeros(33), K=2.5),
+        "large": call(large, x, torch.zeros(16), N=16),
         "unsigned": call(unsigned, x, torch.zeros(16), N=16),
         "addresses": call(addresses, x, torch.zeros(16), N=16),
         "pairs": call(pairs, x, torch.zeros(16)),
@@ -165,7 +182,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
 def test_answers_and_faults_are_the_same(found: list[dict], options: str) -> None:
     without, taken = (one[options] for one in found)
     assert taken == without
-    wrong = {"shapes", "addresses", "unsigned", "no power", "no whole number"}
+    wrong = {"shapes", "addresses", "unsigned", "large", "no power", "no whole number"}
     wrong |= {"overflow"} if options == "debug" else set()
     assert {name for name, answer in without.items() if isinstance(answer, str)} == wrong
 

@@ -14,9 +14,9 @@ import triton.language as tl
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
+from kernelwright.proof.worker.interpreter import operands
+
 _installed = False
-# Kinds of which two are computed with as they are, in every operation.
-_CLOSED = frozenset({"fp32", "fp64", "int32", "int64"})
 # What is no constexpr and holds none.
 _PLAIN = frozenset({tl.tensor, tl.dtype, tl.block_type, tl.pointer_type, bool, int, float, str, type(None)})
 
@@ -34,10 +34,8 @@ def install() -> None:
     interpreter._patch_lang = _once_a_launch(interpreter._patch_lang)
     tl.core._unwrap_if_constexpr = _but_plain(tl.core._unwrap_if_constexpr)
     tl.dtype.__eq__ = _by_name_alone(tl.dtype.__eq__)
-    TritonSemantic.broadcast_impl_value = _of_two_shapes(TritonSemantic.broadcast_impl_value)
     TritonSemantic.cast = _to_another_kind(TritonSemantic.cast)
-    TritonSemantic.binary_op_type_checking_impl = _of_two_kinds(TritonSemantic.binary_op_type_checking_impl)
-    _share_shapes()
+    operands.install()
     reduce, scan = interpreter.ReduceOps, interpreter.ScanOps
     reduce.generic_reduce = _in_slices(reduce.generic_reduce, lambda slices, axis: slices[-1])
     scan.generic_scan = _in_slices(scan.generic_scan, np.stack)
@@ -64,6 +62,13 @@ def _by_name(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _of_known_size() -> Callable[[Any, Any], bool]:
     """Whether the elements of an array are no larger than those of a kind; addresses always fit."""
     known: dict[str, float] = {}
+    handle = interpreter.TensorHandle
+    refuse = handle.__post_init__
+
+    def make_handle(self: Any, data: Any, dtype: Any, attr: Any = None) -> None:
+        self.data, self.dtype, self.attr = data, dtype, {} if attr is None else attr
+        if data.itemsize > known.get(dtype.name, 0):
+            refuse(self)  # unless it fits
 
     def fits(data: Any, kind: Any) -> bool:
         most = known.get(kind.name)
@@ -72,6 +77,7 @@ def _of_known_size() -> Callable[[Any, Any], bool]:
             known[kind.name] = most
         return data.itemsize <= most
 
+    handle.__init__ = make_handle
     return fits
 
 
@@ -122,16 +128,6 @@ def _to_another_kind(original: Callable[..., Any]) -> Callable[..., Any]:
     return cast
 
 
-def _of_two_kinds(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def checked(self: Any, lhs: Any, rhs: Any, *rest: Any, **named: Any) -> Any:
-        if type(lhs) is type(rhs) is tl.tensor and lhs.dtype is rhs.dtype and lhs.dtype.name in _CLOSED:
-            return self.broadcast_impl_value(lhs, rhs)
-        return original(self, lhs, rhs, *rest, **named)
-
-    return checked
-
-
 def _once_a_launch(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Patch triton.language for a launch, not again for each call of a device function; look for what to patch only once."""
     patched: set[int] = set()
@@ -166,45 +162,6 @@ def _once_a_launch(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return scope and Scope(scope)  # older versions have none, and stay patched
 
     return patch
-
-
-def _of_two_shapes(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def broadcast(self: Any, lhs: Any, rhs: Any) -> Any:
-        return (lhs, rhs) if lhs.type.of_tensor is rhs.type.of_tensor else original(self, lhs, rhs)
-
-    return broadcast
-
-
-def _share_shapes() -> None:
-    """Check a shape, and make of it what types and tensors say, once for each shape."""
-    known: dict[tuple[int, ...], Any] = {}
-    made: dict[int, Any] = {}  # by the identity of a shape that is known
-    of_block, of_tensor = tl.block_type.__init__, tl.tensor.__init__
-
-    def for_tensor(kind: Any) -> tuple[Any, Any]:
-        tensor = tl.tensor.__new__(tl.tensor)
-        of_tensor(tensor, None, kind)
-        return tensor.shape, tensor.numel
-
-    def make_block(self: Any, element_ty: Any, shape: Any) -> None:
-        row = made.get(id(shape))
-        if row is None:
-            of_block(self, element_ty, shape)
-            sizes = tuple(self.shape)
-            if sizes not in known:
-                known[sizes] = self.shape, self.numel, str(self.shape), for_tensor(self)
-                made[id(self.shape)] = known[sizes]
-            row = known[sizes]
-        self.shape, self.numel, words, self.of_tensor = row
-        self.element_ty, self.name = element_ty, f"<{words}, {element_ty}>"
-
-    def make_tensor(self: Any, handle: Any, type: Any) -> None:
-        self.handle, self.type, self.dtype = handle, type, type.scalar
-        self.shape, self.numel = type.of_tensor
-
-    tl.dtype.of_tensor = for_tensor(tl.int32)
-    tl.block_type.__init__, tl.tensor.__init__ = make_block, make_tensor
 
 
 def _in_slices(original: Callable[..., Any], result: Callable[[list[Any], int], Any]) -> Callable[..., Any]:
