@@ -1,13 +1,7 @@
 """A wrong rewrite for each Triton strategy, and the right one beside it: the gate must tell them apart."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-from kernelwright import wire
-from kernelwright.proof.jobs import Limits, Trial, TrialResult
+from interpreted import judged
+from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.values import Case, VerdictStatus, Workload, WorkloadSource
 
 ADD = """
@@ -123,21 +117,6 @@ CASES: dict[str, tuple[str, str, str, str]] = {
 }  # fmt: skip
 
 
-def in_interpreter(trials: list[Trial]) -> list[TrialResult]:
-    program = Path(__file__).with_name("in_interpreter.py")
-    done = subprocess.run(
-        [sys.executable, str(program)],
-        input="".join(json.dumps(wire.encode(trial)) + "\n" for trial in trials),
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [wire.decode(TrialResult, json.loads(line)) for line in done.stdout.splitlines()]
-
-
 def test_right_rewrites_pass_and_wrong_ones_are_named() -> None:
     trials = [
         Trial(
@@ -151,7 +130,7 @@ def test_right_rewrites_pass_and_wrong_ones_are_named() -> None:
         for baseline, case, candidate, _ in CASES.values()
     ]
     assert all(t.candidate != t.baseline for t in trials)
-    results = in_interpreter(trials)
+    results = judged(trials)
     ends = {
         name: result.verdict.failed_checks[0].name if result.verdict.failed_checks else str(result.verdict.status)
         for name, result in zip(CASES, results, strict=True)

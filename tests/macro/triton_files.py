@@ -2,17 +2,15 @@
 
 import dataclasses
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from interpreted import interpreted
-from kernelwright import wire
+from interpreted import interpreted, judged
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategy import Observation, Strategy
-from kernelwright.proof.jobs import Limits, Trial, TrialResult
+from kernelwright.proof.jobs import Limits, Trial
 from kernelwright.source.document import parse
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import find_workload
@@ -74,18 +72,7 @@ def gated(trials: Sequence[tuple[str, str, Sequence[str]]]) -> list[str]:
         )
         for baseline, candidate, calls in trials
     ]
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).parents[1] / "cheats" / "in_interpreter.py")],
-        input="".join(json.dumps(wire.encode(trial)) + "\n" for trial in asked),
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    verdicts = [wire.decode(TrialResult, json.loads(line)).verdict for line in done.stdout.splitlines()]
-    assert len(verdicts) == len(trials)
+    verdicts = [result.verdict for result in judged(asked)]
     return [one.failed_checks[0].name if one.failed_checks else str(one.status) for one in verdicts]
 
 

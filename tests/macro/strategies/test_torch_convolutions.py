@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cheats.test_triton_rewrites import in_interpreter
+from interpreted import judged
 from kernelwright.coders.carrying_out import carried_out
 from kernelwright.macro.strategies import registry
 from kernelwright.proof.jobs import Limits, Trial
@@ -109,7 +109,7 @@ def test_the_pair_passes_the_gate() -> None:
         )
         for text, follower, label in PAIRS.values()
     ]
-    verdicts = dict(zip(PAIRS, (result.verdict for result in in_interpreter(trials)), strict=True))
+    verdicts = dict(zip(PAIRS, (result.verdict for result in judged(trials)), strict=True))
     assert {name: v.failed_checks for name, v in verdicts.items() if v.status is not VerdictStatus.PASSED} == {}
 
 

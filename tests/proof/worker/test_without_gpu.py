@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cheats.test_triton_rewrites import in_interpreter
+from interpreted import judged
 from kernelwright.proof.jobs import Limits, Trial, TrialResult
 from kernelwright.values import Case, Effort, VerdictStatus, Workload, WorkloadSource
 
@@ -285,7 +285,7 @@ def scale(x):
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, TrialResult]:
-    found = in_interpreter([trial_of(*row[:3]) for row in TRIALS.values()])
+    found = judged([trial_of(*row[:3]) for row in TRIALS.values()])
     return dict(zip(TRIALS, found, strict=True))
 
 

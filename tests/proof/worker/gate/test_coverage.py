@@ -1,18 +1,14 @@
 """What of a candidate ran: kernels that no case launches, changed lines that none runs, loops that turn once."""
 
 import ast
-import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 import torch
 from triton.runtime.jit import JITFunction
 
-import cheats
-from interpreted import interpreted
-from kernelwright import wire
-from kernelwright.proof.jobs import Trial, TrialResult
+from interpreted import judged
+from kernelwright.proof.jobs import Trial
 from kernelwright.proof.worker import ran
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.languages.python.coverage import Text, coverage, missing
@@ -100,14 +96,7 @@ def verdicts() -> Mapping[str, Verdict]:
         Trial("/nowhere/k.py", base, base, text, workload(case), measure=False, limits=QUICK, kernel=kernel)
         for base, text, case, kernel in TRIALS.values()
     ]
-    return dict(zip(TRIALS, judged(jobs), strict=True))
-
-
-def judged(jobs: list[Trial]) -> list[Verdict]:
-    """In Triton's interpreter."""
-    program = Path(cheats.__path__[0]) / "in_interpreter.py"
-    said = interpreted(program, given="".join(json.dumps(wire.encode(job)) + "\n" for job in jobs))
-    return [wire.decode(TrialResult, json.loads(line)).verdict for line in said.splitlines()]
+    return dict(zip(TRIALS, (result.verdict for result in judged(jobs)), strict=True))
 
 
 def lacking(verdict: Verdict) -> set[str]:
@@ -205,7 +194,7 @@ def test_of_own_rewrites_it_is_told(kernel: str, status: VerdictStatus) -> None:
     text = NEVER.replace(*BROKEN) if kernel else FLAGS.replace("y + 5", "y + 6")
     base, case = (NEVER, DOUBLE) if kernel else (FLAGS, CALL)
     job = Trial("/nowhere/k.py", base, base, text, workload(case), False, QUICK, kernel=kernel, rewritten=True)
-    (verdict,) = judged([job])
+    verdict = judged([job])[0].verdict
     assert verdict.status is status, verdict.reason
     assert ("coverage" in lacking(verdict)) is (status is VerdictStatus.PASSED)
 
