@@ -62,9 +62,10 @@ def _warm() -> "subprocess.Popen[str]":
 
 
 def _serve() -> None:
+    import torch.testing  # noqa: F401  (which Triton does not import, and each program would, for two seconds)
     import triton.language  # noqa: F401
 
-    from kernelwright.proof.worker.interpreter import shortcuts
+    from kernelwright.proof.worker.interpreter import hardened, shortcuts  # noqa: F401  (some programs install the former)
 
     shortcuts.install()
     for line in sys.stdin:
