@@ -171,6 +171,7 @@ def test_places_of_extremes_are_those_of_the_first(begin: str, turned: bool) -> 
         KEPT.replace("}", "v += most; }"),
         KEPT.replace("}", "} else at = 0;"),
         KEPT + " where += at;",
+        KEPT.replace("v", "w[low++]"),
     ],
 )
 def test_other_ways_of_keeping_an_extreme_are_refused(kept: str) -> None:

@@ -20,8 +20,15 @@ function journal(workspace) {
   return stdout.trim().split("\n");
 }
 
+/** The person of a window that is brought in front: one behind another draws nothing new by itself. */
+async function front({ page, me }) {
+  await page.bringToFront();
+  return me;
+}
+
 /** The same, as a window's view shows them once it is drawn anew. */
 async function viewed({ page, me }) {
+  await front({ page, me });
   await me.command("Show Kernels and Steps", (soon) => me.seen(ROWS, /1\. triton\.online-reduction/, soon));
   await page.locator('.composite.title .action-label[aria-label="Refresh"]').click();
   const rows = await page
@@ -39,12 +46,17 @@ scene("two windows on one folder", "softmax.py", { files: "waiting" }, (step) =>
 
   step("a step is taken in both at once, and both end in words", async (window) => {
     const { workspace } = window;
+    await window.me.lens(/Optimize kernel/);
     both = [window, await window.another("softmax.py")];
-    for (const { me } of both) await me.lens(/Optimize kernel/);
+    await both[1].me.lens(/Optimize kernel/);
     assert.equal(processes(workspace, "kernelwright.lsp").length, 2);
-    for (const one of both) await begun(one);
+    for (const one of both) {
+      await front(one);
+      await begun(one);
+    }
     letGo(window);
-    for (const { me } of both) {
+    for (const one of both) {
+      const me = await front(one);
       await me.seen(".view-line", ONLINE);
       await me.hover("def softmax_kernel", /Verified: passed \d+ checks/);
       await me.atPeace();
@@ -60,11 +72,13 @@ scene("two windows on one folder", "softmax.py", { files: "waiting" }, (step) =>
     }
   });
 
-  step("what one saves is the text of the other", async ({ me, workspace }) => {
+  step("what one saves is the text of the other", async ({ workspace }) => {
     const other = both[1];
+    const me = await front(both[0]);
     await me.click("def softmax_kernel");
     await me.press("Control+s");
     await until(() => ONLINE.test(readFileSync(path.join(workspace, "softmax.py"), "utf8")), "the step in the file");
+    await front(other);
     const dirty = other.page.locator(".tab.dirty");
     await other.me.command("File: Revert File", (timeout) => dirty.waitFor({ state: "detached", timeout }));
     await until(async () => (await other.me.text()) === (await me.text()), "the same text in both");

@@ -23,7 +23,8 @@ def _extreme(sight: CudaSight, loop: Loop, node: Node) -> Extreme | None:
     if inside is None or field(node, "alternative") is not None or left is None or sign is None or right is None:
         return None
     given = dict(filter(None, (_assigned(sight, one) for one in statements_of(inside))))
-    if len(given) != 2 or len(statements_of(inside)) != 2 or sight.content(sign) not in ("<", ">"):
+    changes = list(of_type(node, "assignment_expression", "update_expression"))  # also within the elements compared
+    if not len(given) == len(statements_of(inside)) == len(changes) == 2 or sight.content(sign) not in ("<", ">"):
         return None
     sides = plain(source, left), plain(source, right)
     for (value, best), turned in ((sides, False), (sides[::-1], True)):
