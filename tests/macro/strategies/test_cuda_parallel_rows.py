@@ -70,8 +70,12 @@ def test_a_block_has_a_long_row() -> None:
         ("float s = 0;\n        for (int j = 0; j < n; ++j) if (x[i * n + j] > 0) s += x[i * n + j];\n        y[i] = s;\n"
          "        s = 0.0f;\n        for (int j = 0; j < n; ++j) s -= x[i * n + j];\n        y[i + m] = s;",
          ["if (lane == 0) y[i] = s;", "if (lane == 0) y[i + m] = s;", "__syncwarp();"]),
+        (SUM.replace("j = 0", "j = n >> 3") + "\n        s = 0;\n"
+         + SUM.replace("float s", "s").replace("j = 0", "j = n > 9 ? 3 : 0"),
+         ["for (int j = (n >> 3) + lane; j < n; j += 32) s += x[i * n + j] * w[j];",
+          "for (int j = (n > 9 ? 3 : 0) + lane; j < n; j += 32) s += x[i * n + j] * w[j];"]),
     ],
-    ids=["a pointer to the row", "stores that are read again", "conditions and a second sum"],
+    ids=["a pointer to the row", "stores that are read again", "conditions and a second sum", "starts that bind less"],
 )  # fmt: skip
 def test_other_rows(body: str, lines: list[str]) -> None:
     found = new_lines(kernel(body))

@@ -10,9 +10,11 @@ from kernelwright.micro.rewrite.cuda_new_launch import regridded
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_rows import RowLoop, Rows, rows
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
+from kernelwright.source.cuda.text import field
 from kernelwright.values import Refusal
 
 _WARP = 32
+_BIND_AS_ADDITION = ("+", "-", "*", "/", "%")  # or more
 _LONG = 1024  # elements of a row from which on a block is worth trying first
 
 
@@ -98,7 +100,10 @@ def share(sight: CudaSight, patch: Patch, one: RowLoop, first: str, step: str) -
     """Every thread of the team takes every so-manyth turn."""
     loop = one.loop
     assert loop.update is not None
-    start = sight.content(loop.start)
+    start, operator = sight.content(loop.start), field(loop.start, "operator")
+    binds_less = operator is not None and sight.content(operator) not in _BIND_AS_ADDITION
+    if binds_less or loop.start.type == "conditional_expression":
+        start = f"({start})"
     patch.replace(loop.start, first if sight.names.number(loop.start) == 0 else f"{start} + {first}")
     patch.replace(loop.update, f"{loop.variable} += {step}")
 
