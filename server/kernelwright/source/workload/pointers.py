@@ -4,6 +4,7 @@ import ast
 import builtins
 from collections.abc import Callable, Sequence
 
+from kernelwright.source.bindings import bindings
 from kernelwright.source.trees import walk
 
 _STORES = ("store", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
@@ -98,29 +99,15 @@ def uses_of_pointers(
 
 def _whole_operands(nodes: Sequence[ast.AST]) -> list[ast.expr]:
     """What matrix products with int32 results are of."""
-    whole = {
-        name
-        for node in nodes
-        for name, value in _given(node)
-        if _of_tl(value, ("zeros", "full")) and any(_is_int32(part) for part in walk(value))
-    }
+    given = list(bindings(nodes))
+    made = (one for one in given if _of_tl(one.value, ("zeros", "full")))
+    whole = {one.name for one in made if any(map(_is_int32, walk(one.value)))}
     found: list[ast.expr] = []
-    for node in nodes:
-        products = [(name, part) for name, value in _given(node) for part in walk(value) if _of_tl(part, ("dot",))]
-        for name, product in products:
-            assert isinstance(product, ast.Call)
-            if name in whole or any(k.arg == "out_dtype" and _is_int32(k.value) for k in product.keywords):
+    for one in given:
+        for product in (part for part in walk(one.value) if isinstance(part, ast.Call) and _of_tl(part, ("dot",))):
+            if one.name in whole or any(k.arg == "out_dtype" and _is_int32(k.value) for k in product.keywords):
                 found += product.args[:2]
     return found
-
-
-def _given(node: ast.AST) -> list[tuple[str, ast.expr]]:
-    match node:
-        case (
-            ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AugAssign(target=ast.Name(id=name), value=value)
-        ):
-            return [(name, value)]
-    return []
 
 
 def _is_int32(node: ast.AST) -> bool:
