@@ -241,6 +241,7 @@ def test_a_docstring_speaks_of_several_by_what_their_names_end_in() -> None:
     )
     made = "randn(8, 4096, 1024, dtype=float16)"
     check(text, "f", f"f(randn(4096, 1024, dtype=float16), {made}, {made})")
+    check(text.replace("caches:", "cache:"), "f", "f(randn(4096, 1024), randn(4096, 1024), randn(4096, 1024))")
 
 
 def test_products_of_whole_numbers_are_of_bytes() -> None:

@@ -1,8 +1,10 @@
 """cuda.warp-rows: rows within a block that a warp shares, and work that stays with one thread."""
 
 import pytest
+import torch
 
 from kernelwright.macro.strategies.cuda_warp_rows import STRATEGY
+from kernelwright.proof.worker.languages.cuda import LANGUAGE
 from macro.cuda_files import refusal, rewritten
 
 KERNEL = """\
@@ -86,6 +88,46 @@ def test_the_block_does_what_thread_0_does() -> None:
 
 
 GROWING = kernel(behind=f"{BARRIER}\n    for (int t = tid; t < m; t += blockDim.x) y[t] = s[t];")
+
+
+PLACES = """\
+float best = 0.5f;
+        int at = -1;
+        for (int j = 0; j < n; ++j)
+            if ({of}[{j}] > best) {{
+                at = j;
+                best = {of}[{j}];
+            }}
+        {kept} = at + best;"""
+PLACES_OF_ROWS = kernel(
+    "for (int t = tid; t < m; t += blockDim.x) {{\n        {}\n    }}".format(
+        PLACES.format(of="x", j="t * n + j", kept="s[t]")
+    ),
+    behind=f"{BARRIER}\n    if (tid < m) y[blockIdx.x * m + tid] = s[tid];",
+)
+PLACE_OF_FIRST = kernel(
+    "if (tid == 0) {{\n        {}\n    }}".format(PLACES.format(of="s", j="j", kept="y[blockIdx.x]")),
+    f"for (int i = tid; i < n; i += blockDim.x) s[i] = x[blockIdx.x * n + i];\n    {BARRIER}",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", [PLACES_OF_ROWS, PLACE_OF_FIRST], ids=["rows", "what thread 0 does"])
+def test_places_of_extremes_are_those_of_the_first(text: str) -> None:
+    found = rewritten(STRATEGY, text)
+    generator = torch.Generator().manual_seed(3)
+    m, n = 13, 211
+    x = torch.randint(-9, 10, (m * n,), generator=generator) / 8  # many are equal
+    x[n : 2 * n] = torch.nan
+    answers = []
+    for one in (text, *found):
+        module, y = LANGUAGE.load("/nowhere/places.cu", one, "test"), torch.zeros(m * m)
+        module.solve(x, y, torch.zeros(1), m, n)
+        answers.append(y)
+        LANGUAGE.unload(module)
+    assert len(answers) > 1
+    assert len(answers[0].unique()) > 3
+    assert all(torch.equal(one, answers[0]) for one in answers[1:])
 
 
 def test_blocks_grow_where_threads_take_shares_of_loops_alone() -> None:

@@ -64,7 +64,10 @@ def _meant(written: str, names: Collection[str]) -> list[str]:
     """The parameters that a list of names is of; `caches` may be all that end in `_cache`."""
     found: list[str] = []
     for word in re.findall(r"[^\W\d]\w*", written):
-        found += [word] if word in names else [name for name in names if name.endswith(f"_{word.removesuffix('s')}")]
+        several = f"_{word[:-1]}" if word.endswith("s") and len(word) > 1 else None
+        found += [name for name in names if name == word] or [
+            name for name in names if several and name.endswith(several)
+        ]
     return found
 
 
