@@ -3,7 +3,6 @@
 LONGEST = (
     "cheats/test_exploits.py",
     "controls/test_controls.py",
-    "lsp/test_jobs.py",
     "cheats/test_surfaces.py",
     "macro/test_rewrites.py",
     "mutants/test_gate_sample.py",
@@ -16,6 +15,7 @@ LONGEST = (
     "nest/test_convolutions.py",
     "macro/strategies/test_cuda_forms_run.py",
     "nest/test_kernels.py",
+    "lsp/test_jobs.py",  # wants times: not beside the cheats and the editor, which fill the machine
     "coders/test_model.py",
     "proof/worker/sandbox/test_fence.py",
     "faults/test_faults.py",

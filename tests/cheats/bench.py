@@ -15,7 +15,7 @@ from kernelwright.proof.jobs import Answer, TrialResult
 from kernelwright.values import Failure
 
 # While the machine is too busy to time on, or a process was ended by SIGKILL: seen in full runs alone, and not explained.
-ATTEMPTS = 4
+ATTEMPTS = 2
 
 Key = tuple[str, int]  # a case's name, and which repetition
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelwright.proof.worker.clock import judge_clock
-from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
+from kernelwright.proof.worker.clock.samples import TWIN, Busy
 from kernelwright.proof.worker.rejected import Rejected
 
 FLUSH = 0.04  # milliseconds before each call, which the judge's clock sees
@@ -74,7 +74,7 @@ def test_a_process_that_starts_each_flush_later_is_honest(ms: float) -> None:
 def test_a_process_that_a_neighbour_slows_is_not_blamed() -> None:
     candidate, baseline = on_a_cpu(0.2), on_a_cpu(0.3)
     candidate.slower = 2.0
-    with pytest.raises(Unsteady, match="calls take longer now than while they were timed"):
+    with pytest.raises(Busy, match="calls take longer now than while they were timed"):
         look(candidate, baseline, device="cpu")
     candidate.slower, candidate.hidden = 1.0, 0.2
     with pytest.raises(Rejected):
@@ -108,7 +108,7 @@ def test_hidden_work_is_found_beside_late_data() -> None:
 
 
 def test_where_the_baseline_does_not_fit_either_the_machine_is_too_busy() -> None:
-    with pytest.raises(Unsteady):
+    with pytest.raises(Busy):
         look(Made(0.4, hidden=0.6), Made(1.0), Made(1.0, hidden=2.0))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from kernelwright.proof.worker.clock.load import Load, Watch
-from kernelwright.proof.worker.clock.samples import Drift, Samples, joined, speedup, steadiest, why_again
+from kernelwright.proof.worker.clock.measure import _patiently
+from kernelwright.proof.worker.clock.samples import Busy, Drift, Samples, joined, speedup, steadiest, why_again
 
 
 def samples(drift: float = 1.0, rounds: int = 40, **milliseconds: float) -> Samples:
@@ -145,3 +146,21 @@ def test_other_work_is_counted_and_own_is_not() -> None:
     finally:
         spinner.kill()
         spinner.wait()
+
+
+@pytest.mark.parametrize("busy", [0, 2, 3])
+def test_a_busy_machine_is_tried_three_times(busy: int) -> None:
+    taken, told = samples(baseline=2.0, candidate=1.0), list[str]()
+    answers = iter([Busy("other work")] * busy + [taken])
+
+    def timed() -> Samples:
+        if isinstance(answer := next(answers), Busy):
+            raise answer
+        return answer
+
+    if busy < 3:
+        assert _patiently(timed, told.append) is taken
+    else:
+        with pytest.raises(Busy):
+            _patiently(timed, told.append)
+    assert [line.partition(":")[0] for line in told] == ["Measuring again in new processes"] * min(busy, 2)

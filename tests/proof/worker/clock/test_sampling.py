@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kernelwright.proof.jobs import Limits
 from kernelwright.proof.worker.clock.audit import AUDITS, Auditor, audited
 from kernelwright.proof.worker.clock.load import Load
-from kernelwright.proof.worker.clock.samples import Unsteady
+from kernelwright.proof.worker.clock.samples import Busy
 from kernelwright.proof.worker.clock.sampling import _clocks_agree, _rounds
 from kernelwright.proof.worker.clock.series import Series, set_batches
 from kernelwright.proof.worker.clock.statistics import width_of_median
@@ -134,7 +134,7 @@ def test_samples_of_late_launches_are_thrown_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "others", "raised"), [("cpu", 0.9, Rejected), ("cpu", 1.6, Unsteady), ("cuda", 1.6, Rejected)]
+    ("device", "others", "raised"), [("cpu", 0.9, Rejected), ("cpu", 1.6, Busy), ("cuda", 1.6, Rejected)]
 )
 def test_a_late_reply_beside_other_work_is_nobodys_fault(device: str, others: float, raised: type[Exception]) -> None:
     series = {"candidate": on_a_cpu(0.4, hidden=0.6), "baseline": on_a_cpu(1.0)}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from kernelwright.proof.worker.clock.samples import TWIN, Unsteady
+from kernelwright.proof.worker.clock.samples import TWIN, Busy
 from kernelwright.proof.worker.clock.series import Series
 from kernelwright.proof.worker.clock.statistics import ratio_of_medians
 from kernelwright.proof.worker.rejected import Rejected
@@ -36,7 +36,7 @@ def complete(one: Series) -> None:
 
 
 def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
-    """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected, Unsteady."""
+    """More of the judge's time beside the reported one than at the baseline is hidden work. Raises Rejected, Busy."""
 
     def hidden_beside(own: Series, base: Series) -> float:
         def around(one: Series) -> float:
@@ -59,7 +59,7 @@ def nothing_hidden(series: Mapping[str, Series], device: str) -> None:
 
 
 def short_calls_agree(series: Mapping[str, Series], device: str, known_ms: float = math.inf) -> None:
-    """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected, Unsteady.
+    """Calls too short for the judge to see one: many of them in a sample, measured from outside. Raises Rejected, Busy.
 
     What many of the candidate's calls should take follows from what it reported of one, and from the baseline's many beside
     one of its own: what comes before and after them (the late data, the answer's way) by a difference, as does the flush
@@ -146,9 +146,9 @@ def _tolerated(base: Series, device: str) -> float:
 
 
 def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series, Series], float]) -> None:
-    """Raise Rejected for what the candidate hides, but Unsteady where the baseline seems to hide something, too.
+    """Raise Rejected for what the candidate hides, but Busy where the baseline seems to hide something, too.
 
-    Unsteady as well where the candidate's own clock shows longer calls now than when they were timed: it hides none of that.
+    Busy as well where the candidate's own clock shows longer calls now than when they were timed: it hides none of that.
     """
     candidate, baseline, twin = series["candidate"], series["baseline"], series.get(TWIN)
     hidden = hidden_beside(candidate, baseline)
@@ -156,11 +156,11 @@ def _refuse_alone(series: Mapping[str, Series], hidden_beside: Callable[[Series,
         return
     now = float(np.median([candidate.timed(candidate.batch)[0].ms for _ in range(_LATER)]))
     if now > (1 + _SHARE) * candidate.typical_ms:
-        raise Unsteady(
+        raise Busy(
             "Speed not measured: calls take longer now than while they were timed; this machine is too busy to time on."
         )
     if twin is not None and (hidden_beside(twin, baseline) or hidden_beside(baseline, twin)):
-        raise Unsteady(
+        raise Busy(
             "Speed not measured: two processes with the same text answer at different speed; this machine is too busy to "
             "time on."
         )

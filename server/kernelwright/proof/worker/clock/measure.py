@@ -5,7 +5,7 @@ compared with the baseline's, and the candidate cannot know which.
 """
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -19,6 +19,7 @@ from kernelwright.proof.worker.clock.headroom import LEAST, Headroom, headroom, 
 from kernelwright.proof.worker.clock.performance import Performance, performed
 from kernelwright.proof.worker.clock.rivals import Rivals, rivals
 from kernelwright.proof.worker.clock.samples import (
+    Busy,
     Samples,
     Unconfirmed,
     Unsteady,
@@ -39,6 +40,7 @@ from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.values import Failure, FailureKind, Measurement, digest
 
 _GIB = 1 << 30
+_TRIES = 3  # on a machine that is too busy to time on
 _UNSEEN = "Speed not measured: the gain is smaller than what the judge's own clock can confirm."
 
 
@@ -48,10 +50,10 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
     Raises Rejected when the candidate cheats the clock, Unsteady, Unconfirmed, JobFailed.
 
     A gain that may be the luck of one process, such as where its memory came to lie, is measured once more in new processes,
-    and so is a candidate that the judge's clock would refuse. Where runs are too unsteady to tell, there are more, of
-    which the two steadiest count. `contender` is the candidate's process that
-    the gate has called. Another one is timed: memory that those calls have left costs no page faults on a CPU, and on a GPU a
-    short kernel was slower after them.
+    and so is a candidate that the judge's clock would refuse. On a busy machine there are three tries. Where runs are too
+    unsteady to tell, there are more, of which the two steadiest count. `contender` is the candidate's process that the gate
+    has called. Another one is timed: memory that those calls have left costs no page faults on a CPU, and on a GPU a short
+    kernel was slower after them.
     """
     case = others.case or performed(bench)
     processes = len(rivals(bench.trial)) - 1  # the second of the baseline may have to go
@@ -82,16 +84,26 @@ def measure(bench: Bench, contender: Contender, others: Rivals, report: Report) 
         )
 
     try:
-        taken = [timed()]
+        taken = [_patiently(timed, report)]
     except Rejected as rejected:
         if rejected.check.name != judge_clock.NAME:
             raise
         report("Measuring again in new processes: the clocks disagreed, which a busy machine may have caused")
-        taken = [timed()]
+        taken = [_patiently(timed, report)]
     while reason := why_again(taken):
         report(reason)
-        taken.append(timed())
+        taken.append(_patiently(timed, report))
     return _measurement(bench, steadiest(taken), case)
+
+
+def _patiently(timed: Callable[[], Samples], report: Report) -> Samples:
+    """What `timed` gives, in new processes up to `_TRIES` times while the machine is busy. Raises Busy when it stays so."""
+    for _ in range(_TRIES - 1):
+        try:
+            return timed()
+        except Busy:
+            report("Measuring again in new processes: the machine was too busy to time on")
+    return timed()
 
 
 def _timed(

@@ -20,6 +20,10 @@ class Unsteady(Exception):
     """Nothing can be timed here and now; the message is the reason, in one sentence."""
 
 
+class Busy(Unsteady):
+    """Nothing can be timed beside what else the machine does now; a moment later, in new processes, it may be different."""
+
+
 class Unconfirmed(Exception):
     """The candidate reports a gain that the judge's own clock does not show; the message says so, in one sentence."""
 

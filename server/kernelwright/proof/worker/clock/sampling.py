@@ -16,7 +16,7 @@ from kernelwright.proof.worker.clock import judge_clock
 from kernelwright.proof.worker.clock.audit import AUDITS, Auditor, audited
 from kernelwright.proof.worker.clock.load import Load, Watch
 from kernelwright.proof.worker.clock.performance import Performance
-from kernelwright.proof.worker.clock.samples import TWIN, Drift, Samples, Unsteady
+from kernelwright.proof.worker.clock.samples import TWIN, Busy, Drift, Samples
 from kernelwright.proof.worker.clock.series import MOSTLY, Series, launches, set_batches, set_flushes
 from kernelwright.proof.worker.clock.statistics import ratio_of_medians, width_of_median
 from kernelwright.proof.worker.hosts.timed import TimedContender
@@ -41,7 +41,7 @@ def sampled(
 ) -> Samples:
     """Samples of every contestant, audited. Must hold a "baseline" and a "candidate". `pools`: see fresh.FreshData.
 
-    Raises Rejected, JobFailed, and Unsteady when the baseline is not as fast as itself.
+    Raises Rejected, JobFailed, and Busy when the baseline is not as fast as itself.
     """
     auditor = Auditor(bench, case, pools=pools)
     series = {name: Series(contender, auditor) for name, contender in contestants.items()}
@@ -65,13 +65,13 @@ def sampled(
         if drift.factor <= _STEADY:
             break
     if drift.factor > _USABLE:
-        raise Unsteady(
+        raise Busy(
             f"Speed not measured: the baseline took {drift.first_ms:.4g} ms in one process and {drift.second_ms:.4g} ms "
             "in another, twice over; this machine is too busy to time on."
         )
     load = watch.load() if bench.device == "cpu" else Load()
     if load.shared:
-        raise Unsteady(
+        raise Busy(
             f"Speed not measured: other work took {load.others:.1f} of {load.cores} cores, so that the times would tell of "
             "that; end it, and measure again."
         )
@@ -151,7 +151,7 @@ def _rounds(
 
 
 def _clocks_agree(series: Mapping[str, Series], device: str, known_ms: float, watch: Watch) -> None:
-    """Look for hidden work. Raises Rejected, and Unsteady also where other work may have made a CPU's replies late."""
+    """Look for hidden work. Raises Rejected, and Busy also where other work may have made a CPU's replies late."""
     try:
         judge_clock.nothing_hidden(series, device)
         judge_clock.short_calls_agree(series, device, known_ms)
@@ -159,7 +159,7 @@ def _clocks_agree(series: Mapping[str, Series], device: str, known_ms: float, wa
         load = watch.load() if device == "cpu" else Load()
         if not load.lost:
             raise
-        raise Unsteady(
+        raise Busy(
             f"Speed not measured: the clocks disagree, but other work took {load.others:.1f} of {load.cores} cores; end it, "
             "and measure again."
         ) from rejected
