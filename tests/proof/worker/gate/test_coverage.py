@@ -61,7 +61,8 @@ def lse(x):
     return y
 """
 LSE, MERGE, SAME = "lse(randn(4, 300))", "acc * tl.exp(best - new)", "tl.exp(best - new) * acc"
-LONG = TOTAL.replace("BLOCK=1024", "BLOCK=1 << 17")
+WIDE = TOTAL.replace("BLOCK=1024", "BLOCK=65536")
+LONG = TOTAL.replace("BLOCK=1024", "BLOCK=1 << 19")
 ONE_BLOCK = TOTAL.replace("BLOCK=1024", "BLOCK=triton.next_power_of_2(x.shape[1])")
 TRIALS = {
     "large is broken": (TWO, TWO.replace(*BROKEN), DOUBLE, ""),
@@ -72,6 +73,8 @@ TRIALS = {
     "large is out of reach and the same": (NEVER, NEVER.replace("* 2,", "* 2.0,"), DOUBLE, "small"),
     "the merge is wrong": (TOTAL, TOTAL.replace(MERGE, "acc"), LSE, ""),
     "the merge is right": (TOTAL, TOTAL.replace(MERGE, SAME), LSE, ""),
+    "the merge of wide blocks is wrong": (WIDE, WIDE.replace(MERGE, "acc"), LSE, ""),
+    "the merge of wide blocks is right": (WIDE, WIDE.replace(MERGE, SAME), LSE, ""),
     "the loop turns once in all sizes that are tried": (LONG, LONG.replace(MERGE, SAME), LSE, ""),
     "the loop turns once, whatever the size": (ONE_BLOCK, ONE_BLOCK.replace(MERGE, SAME), LSE, ""),
 }
@@ -128,8 +131,9 @@ def test_what_was_named_is_launched_and_told(verdicts: Mapping[str, Verdict]) ->
     assert verdict.coverage.described == "2 of 2 kernels launched, all 11 lines ran"
 
 
-def test_a_loop_is_made_to_turn_twice(verdicts: Mapping[str, Verdict]) -> None:
-    verdict = verdicts["the merge is right"]
+@pytest.mark.parametrize("name", [name for name in TRIALS if name.endswith("is right")])
+def test_a_loop_is_made_to_turn_twice(name: str, verdicts: Mapping[str, Verdict]) -> None:
+    verdict = verdicts[name]
     assert verdict.passed, verdict.reason
     assert verdict.coverage.described == "1 of 1 kernel launched, all 13 lines ran, loops turned 3 times"
     assert "loop-turns" not in lacking(verdict)

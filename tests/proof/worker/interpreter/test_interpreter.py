@@ -40,6 +40,17 @@ kernel[(1,)](torch.rand(100, dtype=torch.float64), B=16)
 """,
         "Out of bounds: store to o at byte offset -32 (element -4)",
     ),
+    "more programs than there is patience for": (
+        """
+from kernelwright.proof.worker.patience import patience
+@triton.jit
+def kernel(o):
+    tl.store(o + tl.program_id(0), 1.0)
+with patience(0.05):
+    kernel[(1 << 20,)](torch.empty(1 << 20))
+""",
+        "unexpected InterpreterError: TooLong",
+    ),
     "a range with keywords": (
         """
 @triton.jit

@@ -22,6 +22,7 @@ from kernelwright.proof.worker.gate.other_numbers import compare_changes
 from kernelwright.proof.worker.gate.pinned import workload
 from kernelwright.proof.worker.gate.scalar_arguments import changes, options
 from kernelwright.proof.worker.hosts.contender import Contender
+from kernelwright.proof.worker.patience import patience
 from kernelwright.proof.worker.reached import Missing
 from kernelwright.proof.worker.rejected import NotAccepted, Undecidable
 from kernelwright.proof.worker.subject import case_call
@@ -29,8 +30,9 @@ from kernelwright.proof.worker.texts import parsed
 from kernelwright.proof.worker.variation import Variation
 from kernelwright.values import Check, WorkloadSource
 
-_MOST, _SECONDS = 32, 8.0  # cases, and the time after which none is begun
-_MOST_ELEMENTS = 1 << 18  # of one case
+_MOST, _SECONDS = 32, 8.0  # cases, and the time after which none is begun, and a baseline's call ends
+_MOST_ELEMENTS = 1 << 18  # of a line as written
+_MOST_AT_NUMBERS = 1 << 20  # four rows of two blocks of 65536 elements, and more of what is smaller
 _MOST_SAID = 3
 _TURNED = "no changed kernel has a loop of varying length that turned only once"
 
@@ -63,7 +65,7 @@ def _looked_for(bench: Bench, contender: Contender, report: Report, lacking: Cal
     reduced = len(evidence.reduced)
     for number, attempt in enumerate(_attempts(bench, contender) if found else ()):
         report("Verifying: looking for cases that reach all of the text")
-        with contextlib.suppress(NotAccepted):
+        with contextlib.suppress(NotAccepted), patience(_SECONDS):
             attempt()
         found = lacking()
         if not found or number + 1 == _MOST or time.monotonic() - start > _SECONDS:
@@ -90,9 +92,9 @@ def _attempts(bench: Bench, contender: Contender) -> Iterator[Callable[[], None]
     ]
     for one in small:
         yield lambda one=one: _with_options(bench, contender, one)
-    numbers = [number for number in written_numbers(trial.candidate) if number <= _MOST_ELEMENTS]
+    numbers = [number for number in written_numbers(trial.candidate) if number <= _MOST_AT_NUMBERS]
     for one in small:
-        for line in at_numbers(one.label, numbers, _MOST_ELEMENTS) if one.call is not None else ():
+        for line in at_numbers(one.label, numbers, _MOST_AT_NUMBERS) if one.call is not None else ():
             yield tried(made(line))
 
 

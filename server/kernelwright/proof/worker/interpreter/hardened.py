@@ -24,7 +24,7 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.interpreter import TensorHandle
 from triton.runtime.jit import JITFunction, KernelParam
 
-from kernelwright.proof.worker import offline_driver
+from kernelwright.proof.worker import offline_driver, patience
 from kernelwright.proof.worker.interpreter import libdevice, limits, logic, numbers, rounds, shortcuts, types
 from kernelwright.proof.worker.interpreter.memory import InterpreterFault, LaunchMemory, Waiting
 from kernelwright.proof.worker.reference_gpu import NotSupported
@@ -118,6 +118,7 @@ def _check_memory() -> None:
             _launches.pop()
 
     def set_grid_idx(self: Any, x: int, y: int, z: int) -> None:
+        patience.check()
         if _launches and _launches[-1].backwards:
             x, y, z = (size - 1 - index for size, index in zip(self.grid_dim, (x, y, z), strict=True))
         choose(self, x, y, z)
