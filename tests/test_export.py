@@ -82,6 +82,16 @@ def double(x, out):
 
 # workload: double(randn(100), out(100))
 """
+SUMS = """import torch
+
+
+def sums(x, first):
+    assert (first[0], first[-1]) == (0, 40) and first.diff().min() >= 0
+    return torch.cat([x.new_zeros(1), x.cumsum(0)])[first].diff()
+
+
+# workload: sums(randn(40), offsets(10, 40))
+"""
 
 
 def step(kernel: str, before: str, after: str, outcome: Outcome = Outcome.KEPT) -> Step:
@@ -99,7 +109,11 @@ def run(script: str | Refusal, folder: Path) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize(
     ("kernel", "before", "after"),
-    [("Scaled", MODULE, FASTER), ("Model", BENCH, BENCH.replace("torch.relu(torch.relu(x))", "torch.relu(x)"))],
+    [
+        ("Scaled", MODULE, FASTER),
+        ("Model", BENCH, BENCH.replace("torch.relu(torch.relu(x))", "torch.relu(x)")),
+        ("sums", SUMS, SUMS.replace("x.new_zeros(1)", "torch.zeros(1, dtype=x.dtype)")),
+    ],
 )
 def test_it_compares_and_times_both_texts(kernel: str, before: str, after: str, tmp_path: Path) -> None:
     done = run(script_of(step(kernel, before, after), before, after), tmp_path)

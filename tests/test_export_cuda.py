@@ -54,6 +54,15 @@ TEMPLATE = """template <typename T> __global__ void filled(T* out, double by, co
 }
 // workload: filled<float><<<1, dim3(8), 64>>>(out=out(n), by=-0.25, order=randperm(n, dtype=int32), n=33)
 """
+STRETCHES = """__global__ void summed(const float* x, const int* first, float* y, int rows) {
+  int row = threadIdx.x;
+  if (row >= rows || first[0] != 0 || first[rows] != 40 || first[row + 1] < first[row]) return;
+  float sum = 0.0f;
+  for (int i = first[row]; i < first[row + 1]; i++) sum += x[i];
+  y[row] = sum;
+}
+// workload: summed<<<1, 64>>>(x=randn(40), first=offsets(rows + 1, 40, dtype=int32), y=out(rows), rows=9)
+"""
 STRUCTURE = """struct Rows { int first, last; };
 struct Params { Rows rows; float by[2]; const float* x; float4 v; bool doubled = false; };
 namespace {
@@ -83,6 +92,7 @@ def run(script: str | Refusal, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("saxpy", SAXPY, "#define N_THREADS 64", "#include <math.h>\n#define N_THREADS 32"),
         ("turned", SOLVE, "#define TILE 16", "#define TILE 8"),
         ("filled", TEMPLATE, "sums[threadIdx.x] * i", "i * sums[threadIdx.x]"),
+        ("summed", STRETCHES, "sum += x[i]", "sum = x[i] + sum"),
         ("scaled", STRUCTURE, "p.by[1] + n", "n + p.by[1]"),
     ],
 )
@@ -106,6 +116,7 @@ def test_it_compares_both_texts(
         ("saxpy", SAXPY, "y[i] = a * x[i]", "y[i] = 1.01f * a * x[i]"),
         ("turned", SOLVE, "tile[threadIdx.x][threadIdx.y];", "mine ? tile[threadIdx.x][threadIdx.y] : half(0.0f);"),
         ("filled", TEMPLATE, "i < n; i +=", "i < n - 1; i +="),
+        ("summed", STRETCHES, "int i = first[row];", "int i = row * 40 / rows;"),
         ("scaled", STRUCTURE, "p.by[1] + n", "p.by[1]"),
     ],
 )

@@ -123,6 +123,8 @@ def test_a_dtype_is_an_argument() -> None:
     ("written", "expected"),
     [
         ("randperm(8)", TensorSpec("randperm", (8,), "int64")),
+        ("offsets(5, 64)", TensorSpec("offsets", (5,), "int64", (64,))),
+        ("offsets(1, 0, dtype=int32)", TensorSpec("offsets", (1,), "int32", (0,))),
         ("tensor([0, 12, 64], dtype=int32)", TensorSpec("tensor", (3,), "int32", (0, 12, 64))),
         ("tensor([[0.5, 1], [2, 3]])", TensorSpec("tensor", (2, 2), "float32", (0.5, 1, 2, 3))),
         ("tensor(True)", TensorSpec("tensor", (), "bool", (True,))),
@@ -169,6 +171,9 @@ def test_generators(written: str, expected: TensorSpec) -> None:
         ("f(tensor([1, [2]]))", "equal lengths", 2),
         ("f(tensor(3, 4))", "takes its elements", 2),
         ("f(randperm(2, 3))", "takes one size", 2),
+        ("f(offsets(5))", "offsets takes how many there are, and the last of them", 2),
+        ("f(offsets(1, 64))", "there are two or more", 2),
+        ("f(offsets(5, -1))", "the last is not negative", 2),
         ("f(float16 + 1)", "numbers only", 2),
         ("f[1.5](randn(8))", "one to three whole numbers", 2),
         ("f[1, 2, 3, 4](randn(8))", "one to three whole numbers", 2),

@@ -51,10 +51,12 @@ class Workload:
 class TensorSpec:
     """A tensor that a generator asks for. `role` is "in", "out" (contents poisoned) or "inout"."""
 
-    generator: str  # "randn", "rand", "randint", "randperm", "zeros", "ones", "full", "arange", "tensor", "empty"
+    generator: (
+        str  # "randn", "rand", "randint", "randperm", "zeros", "ones", "full", "arange", "offsets", "tensor", "empty"
+    )
     shape: tuple[int, ...]
     dtype: str = "float32"
-    # randint: (low, high); full: (value,); arange: (start, stop, step); tensor: its elements
+    # randint: (low, high); full: (value,); arange: (start, stop, step); offsets: (last,); tensor: its elements
     parameters: tuple[float | int, ...] = ()
     layout: str = "contiguous"  # "contiguous", "channels_last", "transposed"
     role: str = "in"

@@ -104,6 +104,20 @@ def test_numbers_that_are_written_out() -> None:
     assert made("randperm(100)").sort().values.equal(torch.arange(100))
 
 
+@pytest.mark.parametrize(("count", "last"), [(1025, 16384), (3, 5), (2, 7), (5, 0), (1, 0), (0, 0)])
+def test_offsets_rise_from_0_to_the_last(count: int, last: int) -> None:
+    offsets = made(f"offsets({count}, {last}, dtype=int32)")
+    assert offsets.shape == (count,)
+    assert offsets.dtype is torch.int32
+    lengths = offsets.diff()
+    assert bool((lengths >= 0).all())
+    assert offsets[:1].tolist() == [0] * min(count, 1)
+    assert offsets[-1:].tolist() == [last] * min(count, 1)
+    if count == 1025:
+        assert 0 in lengths
+        assert len(lengths.unique()) > 10
+
+
 @pytest.mark.parametrize(
     ("argument", "strides"), [("randn(8, 64, strides=(192, 1))", (192, 1)), ("randn(4, 8, strides=(0, 1))", (0, 1))]
 )

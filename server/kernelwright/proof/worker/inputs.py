@@ -296,6 +296,8 @@ def _generated(
                 made.view(-1)[-1].fill_(int(high) - 1)
         case "randperm", _:
             made = torch.randperm(math.prod(shape), device=device, generator=generator)
+        case "offsets", (last,):
+            made = _offsets(math.prod(shape), int(last), device, generator)
         case "tensor", values:
             made = torch.tensor(values, dtype=made_as, device=device).reshape(shape)
         case "zeros" | "empty" | "ones", _:
@@ -307,6 +309,17 @@ def _generated(
         case _:
             raise workload_failed(f"The workload uses {spec.generator}{spec.parameters}, which has no generator here.")
     return made.to(dtype)
+
+
+def _offsets(count: int, last: int, device: str, generator: torch.Generator) -> torch.Tensor:
+    """Numbers that rise from 0 to the last, by chance; where there are enough, two are equal."""
+    made = torch.randint(0, last + 1, (count,), device=device, generator=generator)
+    if count > 1:
+        made[0], made[-1] = 0, last
+    made = made.sort().values
+    if count > 3:
+        made[2] = made[1]
+    return made
 
 
 def _run_maker(maker: Callable[[], Any], device: str, seed: int) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernelwright.values import TensorSpec
 
-GENERATORS = ("randn", "rand", "randint", "randperm", "zeros", "ones", "full", "arange", "tensor", "empty")
+GENERATORS = ("randn", "rand", "randint", "randperm", "zeros", "ones", "full", "arange", "offsets", "tensor", "empty")
 LAYOUTS = ("contiguous", "channels_last", "transposed")
 _NAMES = (
     *("float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
@@ -28,11 +28,12 @@ DTYPES: Mapping[str, str] = {
 
 MAX_ELEMENTS = 2**35  # 128 GiB of float32: more than fits on any one device
 _MAX_DIMENSIONS = 8
-_WHOLE = frozenset({"randint", "randperm"})
+_WHOLE = frozenset({"randint", "randperm", "offsets"})
 _OPTIONS = {
     "randint": ("low", "high"),
     "full": ("value", "fill_value"),
     "arange": ("start", "end", "stop", "step"),
+    "offsets": ("end",),
 }
 
 
@@ -111,6 +112,8 @@ def _sizes_and_parameters(
         return _given(args, kwargs), (value,)
     if name == "randperm" and len(_given(args, kwargs)) != 1:
         raise GeneratorError("randperm takes one size: randperm(1024).")
+    if name == "offsets":
+        return _offsets(args, kwargs)
     if name == "arange":
         start, stop, step = _range(args, kwargs)
         return [max(0, -(-(stop - start) // step) if isinstance(step, int) else math.ceil((stop - start) / step))], (
@@ -139,6 +142,16 @@ def _given(args: list[object], kwargs: Mapping[str, object]) -> list[object]:
     if len(args) == 1 and isinstance(args[0], tuple | list):
         return list(args[0])
     return args
+
+
+def _offsets(args: list[object], kwargs: Mapping[str, object]) -> tuple[list[object], tuple[int, ...]]:
+    given = [*args, *(kwargs[key] for key in ("size", "end") if key in kwargs)]
+    if len(given) != 2:
+        raise GeneratorError("offsets takes how many there are, and the last of them: offsets(1025, 16384).")
+    count, end = (_whole("offsets", one) for one in given)
+    if end < 0 or (end and count < 2):
+        raise GeneratorError("offsets rise from 0 to the last: there are two or more, and the last is not negative.")
+    return [count], (end,)
 
 
 def _range(args: list[object], kwargs: Mapping[str, object]) -> tuple[int | float, int | float, int | float]:

@@ -53,7 +53,11 @@ WORDS = (
     Word("ones", _TENSORS, "f(ones(1024, dtype=bool))", "Ones, or True."),
     Word("full", _TENSORS, "f(full((8, 1024), 2.5))", "One number everywhere: the sizes in parentheses, then the number."),
     Word("arange", _TENSORS, "f(arange(0, 4096, 512, dtype=int32))", "Numbers at equal distances, as Python's `range`."),
-    Word("tensor", _TENSORS, "f(tensor([0, 12, 64], dtype=int32))", "Numbers that are written out, as offsets of sequences."),
+    Word(
+        "offsets", _TENSORS, "f(offsets(1025, 16384, dtype=int32))",
+        "Where sequences of another tensor begin: how many numbers, and the last; they rise from 0 in random steps, also of 0.",
+    ),
+    Word("tensor", _TENSORS, "f(tensor([0, 12, 64], dtype=int32))", "Numbers that are written out."),
     Word(
         "empty", _TENSORS, "f(empty(8, 1024))",
         "Memory that the kernel writes; filled with NaN before each call. The same as `out`.",

@@ -17,7 +17,7 @@ _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_SMALL = 6
-_INDICES = frozenset({"randint", "tensor"})
+_INDICES = frozenset({"randint", "offsets", "tensor"})
 _SHAPE = re.compile(  # whole sizes, not the 2 of `randn(2 * R + 1)`
     r"\b(?:randn|rand|zeros|ones)\(\s*(\d+(?=\s*[,)])(?:\s*,\s*\d+(?=\s*[,)]))*)"
 )

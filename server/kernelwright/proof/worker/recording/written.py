@@ -83,7 +83,7 @@ def generator_of(tensor: torch.Tensor) -> str:
     name = _NAMES[tensor.dtype]
     with torch.no_grad():
         generator, parts = _contents(tensor.detach())
-    usual = {"randint": "int64", "randperm": "int64"}.get(generator)
+    usual = "int64" if generator in ("randint", "randperm", "offsets") else None
     if generator in ("arange", "tensor"):
         usual = "bool" if tensor.dtype is torch.bool else "int64"
     parts += [f"dtype={name}"] if name != (usual or "float32") else []
@@ -119,7 +119,7 @@ def _constant(value: float, shape: torch.Size, sizes: list[str]) -> tuple[str, l
 
 
 def _whole(tensor: torch.Tensor, sizes: list[str]) -> tuple[str, list[str]]:
-    """By their order and range; few numbers, and offsets, which rise, as they are."""
+    """By their order and range; few numbers, and few offsets, which rise, as they are."""
     numbers = tensor.long() if tensor.dtype is not torch.uint64 else tensor
     low, high = int(numbers.min()), int(numbers.max())
     if _ADDRESSES[0] <= low and high < _ADDRESSES[1]:
@@ -132,8 +132,11 @@ def _whole(tensor: torch.Tensor, sizes: list[str]) -> tuple[str, list[str]]:
         if bool((steps == step).all()) and step:
             start, end = int(numbers[0]), int(numbers[-1]) + step
             return "arange", [str(end)] if (start, step) == (0, 1) else [str(start), str(end), str(step)]
-        if bool((steps >= 0).all()) and numbers.numel() <= _MOST_RISING:
-            return "tensor", [repr(numbers.tolist())]
+        if bool((steps >= 0).all()):
+            if numbers.numel() <= _MOST_RISING:
+                return "tensor", [repr(numbers.tolist())]
+            if low == 0 and tensor.dtype is not torch.bool:
+                return "offsets", [*sizes, str(high)]
         if low == 0 and high == numbers.numel() - 1 and numbers.unique().numel() == numbers.numel():
             return "randperm", sizes
     if numbers.numel() <= _FEW and tensor.dtype is not torch.bool:

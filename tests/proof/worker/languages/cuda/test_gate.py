@@ -56,6 +56,17 @@ PARTS = """__global__ void scaled(const float* x, float* out, int n) {
 }
 extern "C" void parts(const float* x, float* out, int n) { scaled<<<40, 1>>>(x, out, n); }
 """
+SEGMENTS = """__global__ void segments(const float* x, const int* first, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float sum = 0.0f;
+  for (int k = first[i]; k < first[i + 1]; ++k) sum += x[k];
+  out[i] = sum;
+}
+"""
+OFFSETS = (
+    "segments<<<(n + 63) / 64, 64>>>(x=randn(16 * n), first=offsets(n + 1, 16 * n, dtype=int32), out=out(n), n=999)"
+)
 TOTAL = "sum<<<1, 128>>>(x=randn(n), out=out(1), n=1000)"
 
 
@@ -83,6 +94,7 @@ def tried(baseline: str, candidate: str, line: str, kernel: str = "") -> Verdict
     ("text", "old", "new", "line"),
     [
         (PRODUCT, "#define T 16", "#define T 8", SOLVE),
+        (SEGMENTS, "int k = first[i]; k < first[i + 1]", "int k = first[i], end = first[i + 1]; k < end", OFFSETS),
         (SAXPY, "a * x[i] + y[i]", "fmaf(a, x[i], y[i])", LAUNCH),
         (
             SUM,
@@ -111,6 +123,14 @@ def test_what_is_right_passes(text: str, old: str, new: str, line: str) -> None:
         (SAXPY, "i < n", "i < n - 1", LAUNCH, "values", "input 1 after the call"),
         (SAXPY, "y[i] = a", "y[i] = a; y[i] += a", LAUNCH, "values", "input 1 after the call"),
         (PRODUCT, "    __syncthreads();\n  }", "  }", SOLVE, "race", "shared a["),
+        (
+            SEGMENTS,
+            "k = first[i]; k < first[i + 1]",
+            "k = 16 * i; k < 16 * i + 16",
+            OFFSETS,
+            "values",
+            "input 2 after the call",
+        ),
         (PRODUCT, "row * N + col", "row * M + col", SOLVE, "", ""),
         (PRODUCT, "k < K; k", "k + T <= K; k", SOLVE, "values", "input 2 after the call"),
         (SUM, "i = threadIdx.x;", "i = threadIdx.x + 128;", TOTAL, "values", "input 1 after the call"),
