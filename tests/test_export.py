@@ -82,6 +82,28 @@ def double(x, out):
 
 # workload: double(randn(100), out(100))
 """
+CONFIGURED = """from dataclasses import dataclass
+
+import torch
+
+
+@dataclass
+class Config:
+    width: int = 4
+    bias: float = 0.5
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self, config, scale):
+        super().__init__()
+        self.scale, self.bias = scale, config.bias * config.width
+
+    def forward(self, x):
+        return x * self.scale + self.bias
+
+
+# workload: Scaled(Config(width=8), 2)(randn(4, 8))
+"""
 SUMS = """import torch
 
 
@@ -112,6 +134,7 @@ def run(script: str | Refusal, folder: Path) -> subprocess.CompletedProcess:
     [
         ("Scaled", MODULE, FASTER),
         ("Model", BENCH, BENCH.replace("torch.relu(torch.relu(x))", "torch.relu(x)")),
+        ("Scaled", CONFIGURED, CONFIGURED.replace("x * self.scale + self.bias", "self.bias + x * self.scale")),
         ("sums", SUMS, SUMS.replace("x.new_zeros(1)", "torch.zeros(1, dtype=x.dtype)")),
     ],
 )

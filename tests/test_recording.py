@@ -5,7 +5,9 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,9 +16,9 @@ from cli.terminal import kernelwright
 from cuda_program import PROGRAM
 from kernelwright.proof.worker.inputs import from_call
 from kernelwright.proof.worker.recording.written import Unsayable, arguments, grid_of
-from kernelwright.proof.worker.subject import case_call
+from kernelwright.proof.worker.subject import _made, case_call
 from kernelwright.recording import Recorded, edits_for, entries_of, runs_without_gpu, source_files, watch
-from kernelwright.values import apply
+from kernelwright.values import Made, apply
 
 MIXED = torch.linspace(-1, 1, 6)
 KERNELS = """\
@@ -85,6 +87,20 @@ def cast(x, dtype=torch.float16, *, scale=1.0):
 def fails(x, options):
     raise ValueError("in its first line")
     return torch.softmax(x, dim=-1)
+
+
+class HeadConfig:
+    def __init__(self, features, scale=1.0):
+        self.features, self.scale = features, scale
+
+
+class Head(torch.nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.scale = config.scale
+
+    def forward(self, x):
+        return torch.softmax(x * self.scale, dim=-1)
 """
 SCRIPT = """\
 import copy
@@ -104,6 +120,8 @@ scale(torch.randn(8, 64), torch.tensor([0, 3, 7]))
 ops.cast(torch.randn(4, 32))
 ops.cast(torch.randn(4, 32), torch.bfloat16, scale=2.0)
 ops.cast(torch.randn(4).as_strided((3, 2), (1, 1)))
+ops.Head(ops.HeadConfig(8))(torch.randn(4, 8))
+ops.Head(ops.HeadConfig(8, scale=0.5))(torch.randn(4, 8))
 copy.deepcopy(scale)(torch.randn(8, 64))
 twin.cast(torch.randn(3, 5))
 Copy.apply(torch.randn(100, requires_grad=True)).sum().backward()
@@ -163,6 +181,7 @@ def test_the_command_runs_as_it_would_alone(recorded: tuple[int, dict[str, Recor
         ),
         ("tuned_kernel", ("tuned_kernel[(6,)](randn(100), zeros(100), 100)",)),
         ("Copy", ("Copy.apply(randn(100, requires_grad=True))",)),
+        ("Head", ("Head(HeadConfig(features=8))(randn(4, 8))", "Head(HeadConfig(features=8, scale=0.5))(randn(4, 8))")),
         ("Scale", ("Scale(64)(randn(8, 64), tensor([0, 3, 7]))", "Scale(64)(randn(8, 64, strides=(192, 1)))")),
         ("cast", ("cast(randn(4, 32))", "cast(randn(4, 32), bfloat16, scale=2.0)")),
         ("fails", ("fails(randn(3), [2])",)),
@@ -215,7 +234,7 @@ def test_the_command_line_runs_and_writes(project: Path, tmp_path: Path) -> None
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.count("the sitecustomize of the project") == 2
     assert "A call cannot be written as a line: argument 2 is a dict." in ended.stdout
-    assert "The command ended with status 3. 3 of 3 kernels have a recorded workload." in ended.stdout
+    assert "The command ended with status 3. 4 of 4 kernels have a recorded workload." in ended.stdout
     assert "# workload: cast(randn(4, 32))\n" in (tmp_path / "ops.py").read_text()
     assert (tmp_path / "kernels.py").read_text() == KERNELS
 
@@ -235,14 +254,14 @@ def test_what_was_called_before_an_interrupt_counts(project: Path) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     assert "# workload: cast(ones(2, 3))" in ended.stdout
-    assert "The command was stopped. 1 of 3 kernels have a recorded workload." in ended.stdout
+    assert "The command was stopped. 1 of 4 kernels have a recorded workload." in ended.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--in", "ops.py", "--", "no-such-command"], "no-such-command cannot be started"),
-        (["--in", "ops.py", "--", sys.executable, "-c", "pass"], "called none of the 3 entries"),
+        (["--in", "ops.py", "--", sys.executable, "-c", "pass"], "called none of the 4 entries"),
         (["--in", "script.py", "--", sys.executable, "-c", "pass"], "There is no kernel in script.py"),
         (["--in", "nowhere", "--", sys.executable, "-c", "pass"], "nowhere does not exist"),
     ],
@@ -341,6 +360,48 @@ def test_how_a_value_is_written(value: object, written: str) -> None:
 def test_what_has_no_words(values: tuple[object, ...], reason: str) -> None:
     with pytest.raises(Unsayable, match=f"^{reason}$"):
         arguments(values, {})
+
+
+@dataclass
+class Sizes:
+    rows: int = 8
+    scale: float = 1.0
+    kinds: tuple[str, ...] = ()
+    more: "Sizes | None" = None
+
+
+class Open:
+    def __init__(self, rows: int = 8, **more: object) -> None:
+        self.rows = rows
+        vars(self).update(more)
+
+
+class Counted:
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self.id = object()
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (Sizes(), "Sizes()"),
+        (Sizes(16, kinds=("a", "b"), more=Sizes(2)), "Sizes(rows=16, kinds=('a', 'b'), more=Sizes(rows=2))"),
+        (Open(4, bias=True), "Open(rows=4, bias=True)"),
+    ],
+)
+def test_a_constructor_is_given_a_configuration(value: object, written: str) -> None:
+    names = {"Sizes": Sizes, "Open": Open}
+    assert arguments([value], {}, names=names) == written
+    (made,) = case_call(f"F({written})(randn(8))").init_args or ()
+    assert isinstance(made, Made)
+    assert vars(_made(SimpleNamespace(**names), made)) == vars(value)
+
+
+@pytest.mark.parametrize(("value", "kind"), [(Counted(4), "Counted"), (Sizes(more=print), "builtin"), (Open(), "Open")])
+def test_a_configuration_that_would_be_another_is_not_written(value: object, kind: str) -> None:
+    with pytest.raises(Unsayable, match=f"argument 1 is a {kind}"):
+        arguments([value], {}, names={"Counted": Counted, "Sizes": Sizes})
 
 
 def test_a_grid_that_is_a_function_is_asked() -> None:

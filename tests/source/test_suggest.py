@@ -216,6 +216,98 @@ SPHINX = """
 """
 
 
+CONFIGURED = """\
+from dataclasses import dataclass
+import torch
+from torch import nn
+from elsewhere import OtherConfig, LlamaConfig
+
+class Gate(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.w = nn.Linear(config.hidden_size, config.intermediate_size)
+        self.mlp_layers = config.mlp_layers
+
+    def forward(self, x):
+        return self.w(x)
+
+class LlamaGate(nn.Module):
+    def __init__(self, config, layer_idx: int):
+        super().__init__()
+        self.gate, self.heads = Gate(config=config), config.num_attention_heads
+
+    def forward(self, x):
+        b, t, d = x.shape
+        return self.gate(x)
+"""
+OF_THE_FILE = """
+
+@dataclass
+class Args:
+    tokens: int
+    hidden_size: int = 64
+    num_attention_heads: int = 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "expected"),
+    [
+        (
+            CONFIGURED,
+            "Gate",
+            (
+                "Gate(OtherConfig(hidden_size=1024, intermediate_size=4096))(randn(4096, 1024))",
+                "Gate(OtherConfig())(randn(4096, 1024))",
+            ),
+        ),
+        (
+            CONFIGURED,
+            "LlamaGate",
+            (
+                "LlamaGate(LlamaConfig(hidden_size=1024, intermediate_size=4096, num_attention_heads=16), 0)"
+                "(randn(8, 512, 1024))",
+                "LlamaGate(LlamaConfig(), 0)(randn(8, 512, 1024))",
+            ),
+        ),
+        (
+            CONFIGURED.replace("(self, config)", "(self, config: 'OtherConfig | None')") + OF_THE_FILE,
+            "Gate",
+            (
+                "Gate(OtherConfig(hidden_size=1024, intermediate_size=4096))(randn(4096, 1024))",
+                "Gate(OtherConfig())(randn(4096, 1024))",
+            ),
+        ),
+        (
+            CONFIGURED + OF_THE_FILE.replace("class Args", "class GateArgs"),
+            "Gate",
+            (
+                "Gate(GateArgs(tokens=1, hidden_size=1024))(randn(4096, 1024))",
+                "Gate(GateArgs(tokens=1))(randn(4096, 1024))",
+            ),
+        ),
+        (
+            CONFIGURED + "\nclass GateConfig:\n    def __init__(self, hidden_size, name='g'):\n        pass\n",
+            "Gate",
+            (
+                "Gate(GateConfig(hidden_size=1024))(randn(4096, 1024))",
+                "Gate(GateConfig(hidden_size=1024))(randn(64, 1024))",
+            ),
+        ),
+        (
+            CONFIGURED + "\nclass GateConfig:\n    hidden_size = 64\n",
+            "Gate",
+            ("Gate(GateConfig())(randn(4096, 1024))", "Gate(GateConfig())(randn(64, 64))"),
+        ),
+    ],
+    ids=["imported", "passed on", "annotated", "a dataclass", "its own constructor", "constants"],
+)
+def test_a_constructor_is_given_a_configuration(text: str, entry: str, expected: tuple[str, ...]) -> None:
+    lines = suggest_lines(text, entry)
+    assert isinstance(lines, tuple)
+    assert lines[:2] == tuple(f"# workload: {line}" for line in expected)
+
+
 @pytest.mark.parametrize(
     ("docstring", "expected"),
     [

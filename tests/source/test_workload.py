@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernelwright.source.workload import WorkloadError, evaluate, find_workload, problems, workload_lines
 from kernelwright.source.workload.lines import by_entry
-from kernelwright.values import Call, DType, Refusal, TensorSpec, Workload, WorkloadSource
+from kernelwright.values import Call, DType, Made, Refusal, TensorSpec, Workload, WorkloadSource
 
 
 def check(text: str, expected: Call) -> None:
@@ -112,6 +112,19 @@ def test_an_autograd_function_is_applied() -> None:
     check("Softmax.apply(randn(8), None)", Call("Softmax", (TensorSpec("randn", (8,)), None), {}, applied=True))
 
 
+def test_a_constructor_is_given_what_a_class_makes() -> None:
+    check(
+        "Block(Config(8, dtype=float16, act=Act('relu')), 0)(randn(8))",
+        Call(
+            "Block",
+            (TensorSpec("randn", (8,)),),
+            {},
+            (Made("Config", (8,), {"dtype": DType("float16"), "act": Made("Act", ("relu",), {})}), 0),
+            {},
+        ),
+    )
+
+
 def test_a_dtype_is_an_argument() -> None:
     check(
         "cast(randn(8), torch.float16, to=bf16)",
@@ -171,6 +184,10 @@ def test_generators(written: str, expected: TensorSpec) -> None:
         ("f(tensor([1, [2]]))", "equal lengths", 2),
         ("f(tensor(3, 4))", "takes its elements", 2),
         ("f(randperm(2, 3))", "takes one size", 2),
+        ("f(Config(5))", "Config(…) can be given to a constructor only", 2),
+        ("F(Config(n=randn(5)))(randn(8))", "tensors cannot be given to it", 2),
+        ("F(Config(**n))(randn(8))", "cannot be used", 2),
+        ("F(config(5))(randn(8))", "There is no generator config", 2),
         ("f(offsets(5))", "offsets takes how many there are, and the last of them", 2),
         ("f(offsets(1, 64))", "there are two or more", 2),
         ("f(offsets(5, -1))", "the last is not negative", 2),
@@ -430,6 +447,11 @@ class Doubled(torch.autograd.Function):
         ("f(1, 2, z=3)", (12, 13, "f has no parameter z.")),
         ("f(1, 2, x=3)", (12, 13, "f is given x twice.")),
         ("missing(1)", (12, 19, "The file has no function or class named missing.")),
+        ("Norm(Norm(8), eps=Missing())(randn(8))", (30, 37, "The file has no class named Missing.")),
+        (
+            "Norm([Missing(imported)])(randn(8))",
+            (26, 34, "imported is not defined: use a number, or give imported=… as an argument."),
+        ),
         (
             "kernel(1)",
             (

@@ -11,7 +11,7 @@ from kernelwright.source.document import parse
 from kernelwright.source.imports import imports_triton
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import evaluate, find_workload
-from kernelwright.values import Call, DType, Outcome, Refusal, Step, TensorSpec, Workload
+from kernelwright.values import Call, DType, Made, Outcome, Refusal, Step, TensorSpec, Workload
 from kernelwright.values.plain import plain
 
 _HEAD = '''"""{title}
@@ -118,6 +118,9 @@ def _source(value: object) -> str:
             return _tensor(value)
         case DType():
             return f"torch.{value.name}"
+        case Made():
+            named = (f"{name}={_source(one)}" for name, one in value.kwargs.items())
+            return f"module.{value.name}({', '.join((*map(_source, value.args), *named))})"
         case dict():
             return "{" + ", ".join(f"{_source(key)}: {_source(item)}" for key, item in value.items()) + "}"
         case list():

@@ -48,7 +48,7 @@ from kernelwright.values.text import (
     line_starts,
     not_utf8,
 )
-from kernelwright.values.workload import Call, Case, DType, KeptLines, TensorSpec, Workload, WorkloadSource
+from kernelwright.values.workload import Call, Case, DType, KeptLines, Made, TensorSpec, Workload, WorkloadSource
 
 __all__ = [
     "CHECKS",
@@ -83,6 +83,7 @@ __all__ = [
     "Language",
     "Launch",
     "Loop",
+    "Made",
     "Measurement",
     "Message",
     "NoReply",

@@ -1,5 +1,6 @@
 """How a Kernel is called: the cases of a workload, still as expressions, and the tensors they ask for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -72,8 +73,18 @@ class DType:
 
 
 @dataclass(frozen=True)
+class Made:
+    """An object that a class of the file is to make of these arguments, such as a configuration; no tensors."""
+
+    name: str
+    args: tuple[object, ...]
+    kwargs: Mapping[str, object]
+
+
+@dataclass(frozen=True)
 class Call:
-    """An evaluated case. Leaves are TensorSpec, DType or scalars; a structure is a dict of its fields.
+    """An evaluated case. Leaves are TensorSpec, DType or scalars; a structure is a dict of its fields. Constructors also take
+    what is Made.
 
     `entry(*init_args)(*args)` for a module, `entry[grid](*args)` for a Triton kernel, `entry<<<grid, block, shared>>>(*args)`
     or `entry<template><<<…>>>(*args)` for one of CUDA, `entry.apply(*args)` for an autograd.Function, where `applied` is

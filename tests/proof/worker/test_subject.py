@@ -3,6 +3,7 @@
 from types import ModuleType
 
 import pytest
+import torch
 
 from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.subject import performance_target
@@ -37,6 +38,34 @@ def said(text: str, line: str | None) -> str:
 @pytest.mark.parametrize(("line", "size"), [(None, 8), ("Model(4)(randn(2, 4))", 4)])
 def test_a_class_is_constructed_as_the_workload_says(line: str | None, size: int) -> None:
     assert made(MODEL + MAKER, line).linear.in_features == size
+
+
+CONFIGURED = """\
+from dataclasses import dataclass
+import torch
+
+@dataclass
+class Config:
+    width: int = 8
+    dtype: torch.dtype = torch.float32
+
+class Model(torch.nn.Linear):
+    def __init__(self, config, more=()):
+        super().__init__(config.width, sum(one.width for one in more) or 1, dtype=config.dtype)
+"""
+
+
+def test_a_class_is_constructed_with_what_classes_of_the_file_make() -> None:
+    linear = made(CONFIGURED, "Model(Config(width=6, dtype=float64), more=[Config(2), Config()])(randn(2, 6))")
+    assert linear.weight.shape == (10, 6)
+    assert linear.weight.dtype is torch.float64
+
+
+def test_a_class_that_is_not_there_is_named() -> None:
+    line = "Model(Configuration(6))(randn(2, 6))"
+    assert said(CONFIGURED, line) == (
+        "The file has no class named Configuration, of which the workload line makes an object."
+    )
 
 
 @pytest.mark.parametrize("line", ["Model(randn(2, 8))", "Model()(randn(2, 8))", "Model(1, 2)(randn(2, 8))"])

@@ -9,6 +9,7 @@ import pytest
 
 from kept import Lent
 from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
+from kernelwright.source.workload.suggest import suggest_lines
 from kernelwright.values import Failure, FailureKind
 
 TEXT = """\
@@ -274,6 +275,30 @@ class Wide(torch.nn.Linear):
     answer = tried("Wide()(randn(8, 64))", text=text)
     assert isinstance(answer, TriedLines), answer
     assert answer.ran == ("Wide(1024, 1024)(randn(4096, 1024))",)
+
+
+def test_a_constructor_is_given_a_configuration(tried: Tried) -> None:
+    text = f"""{TEXT}
+
+class WideConfig:
+    def __init__(self, hidden_size=64, name=None):
+        self.hidden_size, self.name = hidden_size, name
+
+
+class Wide(torch.nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(config.hidden_size))
+
+    def forward(self, x):
+        n, m = x.shape
+        return launched(x * self.weight)
+"""
+    lines = suggest_lines(text, "Wide")
+    assert isinstance(lines, tuple)
+    answer = tried(*(line.removeprefix("# workload: ") for line in lines), text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("Wide(WideConfig(hidden_size=1024))(randn(4096, 1024))",)
 
 
 def test_a_kernel_that_no_line_launches_is_launched_itself(tried: Tried) -> None:

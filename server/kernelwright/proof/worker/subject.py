@@ -17,7 +17,7 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.without_gpu import user_code
 from kernelwright.source.workload import WorkloadError, evaluate
-from kernelwright.values import Call, FailureKind, Workload, WorkloadSource
+from kernelwright.values import Call, DType, FailureKind, Made, Workload, WorkloadSource
 
 
 def lies_in(folder: Path, file: str) -> bool:
@@ -58,15 +58,33 @@ def make_target(
     making.seed_everything(seed)
     try:
         with user_code(), torch.device(device):
-            made = entry(*given.args, **given.kwargs)
+            make = functools.partial(_made, module)
+            made = entry(*making.map_leaves(make, given.args), **making.map_leaves(make, given.kwargs))
         # On the CPU it is where it belongs; fake parameters cannot be moved.
         return made.to(device) if isinstance(made, torch.nn.Module) and device != "cpu" else made
+    except JobFailed:
+        raise
     except (Exception, SystemExit) as error:
         failure = failure_of(error, f"Constructing {workload.entry} raised", FailureKind.WORKLOAD_FAILED)
         if workload.source in (WorkloadSource.LINES, WorkloadSource.JOURNAL) and not _takes(entry, given):
             message = f"{failure.message.rstrip('.')}. {_to_write(module, workload.entry)}"
             failure = dataclasses.replace(failure, message=message)
         raise JobFailed(failure) from error
+
+
+def _made(module: ModuleType, value: Any) -> Any:
+    """The object that a workload line has a class of the file make, or the value as it is."""
+    if isinstance(value, DType):
+        return making.dtype_named(value.name)
+    if not isinstance(value, Made):
+        return value
+    make = functools.partial(_made, module)
+    cls = getattr(module, value.name, None)
+    if cls is None:
+        raise making.workload_failed(
+            f"The file has no class named {value.name}, of which the workload line makes an object."
+        )
+    return cls(*making.map_leaves(make, value.args), **making.map_leaves(make, dict(value.kwargs)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,20 +1,21 @@
 """A workload line as a value: a small evaluator over a whitelist of syntax, never `eval`."""
 
 import ast
+import contextlib
 import functools
 import math
 import operator
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from keyword import kwlist
 from typing import Any
 
 from kernelwright.source.cpp.instances import plain
 from kernelwright.source.workload.generators import DTYPES, GENERATORS, Budget, GeneratorError, generate
-from kernelwright.values import Call, DType, TensorSpec
+from kernelwright.values import Call, DType, Made, TensorSpec
 
 _MAX_LENGTH = 4096
 _MAX_DEPTH = 40
@@ -22,6 +23,7 @@ _MAX_INTEGER = 2**63 - 1
 _MAX_EXPONENT = 1024
 _MAX_GRID = 3  # dimensions
 STRUCTURE = "struct"
+_CLASS = re.compile(r"_?[A-Z]")  # how the names of classes begin
 _KEYWORD = re.compile(rf"\b(?:{'|'.join(word for word in kwlist if word.islower())})(?=\s*=(?!=))")
 _WIDE_A = 0xFF41  # the fullwidth letter that NFKC makes an "a" of
 _LAUNCH = re.compile(r"^(\s*\w+\s*)(?:<([^<>()]*)>\s*)?<<<(.*?)>>>(?=\s*\()", re.DOTALL)
@@ -81,7 +83,8 @@ def evaluate(text: str) -> Call:
         raise _error(text, target, f"{target.id} makes an argument; name the function to call around it.")
     named = {k.arg: k.value for part in (inner, outer) if part for k in part.keywords if k.arg}
     scope = _Scope(text, _fields(outer) | named)
-    init = _arguments(scope, inner) if inner else None
+    with scope.constructing():
+        init = _arguments(scope, inner) if inner else None
     args, kwargs = _arguments(scope, outer)
     made = Call(target.id, args, kwargs, init[0] if init else None, init[1] if init else None, applied=applied)
     if grid is None:
@@ -168,6 +171,14 @@ class _Scope:
         self._open: set[int] = set()
         self._budget = Budget()
         self._of_c = False  # whether whole numbers are divided as in C
+        self._constructing = False  # whether what is read are a constructor's arguments
+
+    @contextlib.contextmanager
+    def constructing(self) -> Iterator[None]:
+        """Take what is evaluated within for arguments of a constructor, which other classes may make."""
+        self._constructing = True
+        yield
+        self._constructing = False
 
     def named(self, name: str, node: ast.AST, depth: int) -> object:
         given = self._keywords[name]
@@ -238,7 +249,7 @@ class _Scope:
     def _name(self, node: ast.Name, name: str, depth: int) -> object:
         if name in self._keywords:
             value = self.named(name, node, depth)
-            if isinstance(value, TensorSpec | DType | tuple | list | dict):
+            if isinstance(value, TensorSpec | DType | Made | tuple | list | dict):
                 raise _error(self.text, node, f"{name} is not a number, so it cannot be used in another argument.")
             return value
         if name in _CONSTANTS:
@@ -286,12 +297,14 @@ class _Scope:
         finally:
             self._keywords = outside
 
-    def _call(self, node: ast.Call, depth: int) -> TensorSpec:
+    def _call(self, node: ast.Call, depth: int) -> TensorSpec | Made:
         match node.func:
             case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="torch"), attr=name):
                 pass
             case _:
                 raise _error(self.text, node.func, "Only generators such as randn(…) can be called here.")
+        if isinstance(node.func, ast.Name) and _CLASS.match(name):
+            return self._made(node, name, depth)
         if name not in GENERATORS and name not in ("out", "inout"):
             known = ", ".join((*GENERATORS, "out", "inout"))
             raise _error(self.text, node.func, f"There is no generator {name}; there are {known}.")
@@ -301,6 +314,19 @@ class _Scope:
             return self._budget.spend(generate(name, args, kwargs))
         except GeneratorError as error:
             raise _error(self.text, node, str(error)) from error
+
+    def _made(self, node: ast.Call, name: str, depth: int) -> Made:
+        if not self._constructing:
+            raise _error(self.text, node, f"{name}(…) can be given to a constructor only: Module({name}(…))(randn(…)).")
+        args = tuple(self.value(argument, depth + 1) for argument in node.args)
+        kwargs = {one.arg: self.value(one.value, depth + 1) for one in node.keywords if one.arg}
+        if len(kwargs) < len(node.keywords):
+            raise _error(self.text, node, "** cannot be used in a workload line.")
+        if any(isinstance(one, TensorSpec) for one in (*args, *kwargs.values())):
+            raise _error(
+                self.text, node, f"{name} is made of numbers, flags and strings; tensors cannot be given to it."
+            )
+        return Made(name, args, kwargs)
 
     def _option(self, keyword: ast.keyword, depth: int) -> tuple[str, object]:
         """A generator's keyword and its value: dtype and layout take a bare name or a string, the rest is a value."""

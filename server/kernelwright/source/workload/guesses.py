@@ -142,7 +142,7 @@ class Guesses:
             name = parameter.arg
             if name in shapes:
                 value = self._tensor(name, shapes[name], shapes, choice)
-            elif default is not None and name not in choice:
+            elif default is not None and (name not in choice or name in self._tensors):
                 continue
             elif name in choice and not ((self._evidence.of[name].is_shape or SHAPE.match(name)) and ends):
                 value = choice[name]
@@ -211,7 +211,7 @@ class Guesses:
                 usual = (side,) * rank
             elif choice.get("sizes") in FEW:
                 usual = FEW[choice["sizes"]][8 - rank :]
-            elif last is not None and rank and not self._is_whole(name):
+            if last is not None and rank and not self._is_whole(name):
                 usual = (*usual[:-1], last)
             shape = []
             for axis in range(rank):

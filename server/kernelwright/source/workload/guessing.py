@@ -46,6 +46,7 @@ KNOWN_SIZES = (
     (re.compile(r".*(?:layers|depth)$"), 2),
     (re.compile(r".*(?:block|group|chunk|tile)_?(?:size|[mnk])$", re.I), 64),
     (re.compile(r".*top_?k$"), 2),
+    (re.compile(r"(?:layer|block)_?(?:idx|id|index|number)$|\w+_idx$"), 0),
 )
 
 Choice = Mapping[str, str]

@@ -2,12 +2,13 @@
 
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.find import code, definitions, workload_lines
 from kernelwright.source.workload.signature import Signature, conditional_definitions, signature_of
-from kernelwright.values import Case
+from kernelwright.values import Case, Made
 
 _IMPORTED = re.compile(r"^[ \t]*(?:from|import)\b[^(\n]*(?:\([^()]*\)|.*$)", re.M)
 
@@ -34,10 +35,14 @@ def _problem(text: str, case: Case) -> WorkloadProblem | None:
     except WorkloadError as error:
         return _at(case, error.column, error.end_column, error.message)
     name = (case.text.find(call.entry), case.text.find(call.entry) + len(call.entry))
-    if call.entry not in definitions(text):
-        if _is_imported(text, call.entry) or call.entry in conditional_definitions(text):
-            return None
+    if not _is_there(text, call.entry):
         return _at(case, *name, f"The file has no function or class named {call.entry}.")
+    for made in _made((call.init_args, call.init_kwargs)):
+        if not _is_there(text, made.name):
+            start = case.text.find(f"{made.name}(", name[1])
+            return _at(case, start, start + len(made.name), f"The file has no class named {made.name}.")
+    if call.entry not in definitions(text):
+        return None
     signature = signature_of(text, call.entry)
     if signature is None:
         return None
@@ -79,6 +84,23 @@ def _called(name: str, signature: Signature) -> str:
 def _at(case: Case, column: int, end_column: int, message: str) -> WorkloadProblem:
     start = case.column + column
     return WorkloadProblem(case.line, start, max(case.column + end_column, start + 1), message)
+
+
+def _made(tree: object) -> Iterator[Made]:
+    """The objects that constructors are given, those that are given to others too."""
+    match tree:
+        case Made():
+            yield tree
+            yield from _made((tree.args, tree.kwargs))
+        case dict():
+            yield from _made([*tree.values()])
+        case list() | tuple():
+            for one in tree:
+                yield from _made(one)
+
+
+def _is_there(text: str, name: str) -> bool:
+    return name in definitions(text) or _is_imported(text, name) or name in conditional_definitions(text)
 
 
 def _is_imported(text: str, name: str) -> bool:

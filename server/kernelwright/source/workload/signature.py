@@ -86,11 +86,10 @@ def signature_of(text: str, name: str, *, decorated: bool = False) -> Signature 
 
 def _own_signature(text: str, name: str, decorated: bool) -> Signature | None:
     """As `signature_of`, without what base classes define."""
-    span = definitions(text).get(name)
-    if span is None:
+    if name not in definitions(text):
         tree = conditional_definitions(text).get(name)
         return None if tree is None else _signature(name, ast.unparse(tree), _decorators_of(tree), decorated)
-    start, end = span
+    start, end = definitions(text)[name]
     source = _source(text[start:end], code(text)[start:end])
     return _signature(name, source, _decorators(_before(text, start)), decorated)
 
@@ -106,6 +105,15 @@ def _with_inherited(text: str, found: Signature, seen: frozenset[str]) -> Signat
         init = None if applied else found.init or above.init
         found = replace(found, init=init, call=found.call or above.call, applied=applied)
     return found
+
+
+def definition(text: str, name: str) -> ast.stmt | None:
+    """A function or class of the file, without its decorators; None where there is none, or it does not parse."""
+    span = definitions(text).get(name)
+    if span is None:
+        return conditional_definitions(text).get(name)
+    start, end = span
+    return _parse(_source(text[start:end], code(text)[start:end]))
 
 
 def device_function(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

@@ -8,9 +8,11 @@ import ast
 import itertools
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kernelwright.source.trees import walk
+from kernelwright.source.workload.configured import Configuration, configurations
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.evidence import evidence_of
 from kernelwright.source.workload.find import definitions, uses
@@ -36,6 +38,7 @@ _MOST_USERS = 2
 _UNDOCUMENTED = 12  # lines for which a docstring does not count
 _MOST_ELEMENTS = 1 << 28  # of a line: a gigabyte
 _RANDOM = ("randn", "rand")
+_Configured = Mapping[str, tuple[Configuration, ...]]  # by the names of a constructor's parameters
 _INIT = "constructor's "  # before the names of its parameters, of which the call may have some, too
 
 
@@ -118,23 +121,28 @@ def _lines(text: str, entry: str, constructor: Parameters | None = None) -> tupl
         return Refusal(f"{entry} has no forward method in this file; write its workload line by hand.")
     evidence = evidence_of(text, signature.call)
     if not evidence.is_documented:
-        return _guessed(signature, evidence, MOST)
-    documented = _guessed(signature, evidence, MOST - _UNDOCUMENTED)
-    plain = _guessed(signature, evidence_of(text, signature.call, documented=False), MOST)
+        return _guessed(text, signature, evidence, MOST)
+    documented = _guessed(text, signature, evidence, MOST - _UNDOCUMENTED)
+    plain = _guessed(text, signature, evidence_of(text, signature.call, documented=False), MOST)
     lines = [*itertools.chain.from_iterable(found for found in (documented, plain) if not isinstance(found, Refusal))]
     return tuple(dict.fromkeys(lines))[:MOST] or documented
 
 
-def _guessed(signature: Signature, evidence: Evidence, most: int) -> tuple[str, ...] | Refusal:
+def _guessed(text: str, signature: Signature, evidence: Evidence, most: int) -> tuple[str, ...] | Refusal:
     """At most so many lines by what is known of the parameters."""
     assert signature.call is not None
     guesses, entry = Guesses(signature.call, evidence), signature.name
+    configured = {
+        parameter.arg: values
+        for parameter, default in (signature.init.all() if signature.init else ())
+        if default is None and (values := configurations(text, entry, parameter))
+    }
     found: dict[str, None] = {}
     refused = ""
-    for choice in itertools.islice(choices(_deviations(guesses, signature.init)), 8 * MOST):
+    for choice in itertools.islice(choices(_deviations(guesses, signature.init, configured)), 8 * MOST):
         if guesses.has_sequences:
             choice = {"sizes": "sequences", **choice}
-        construction, last = _construction(signature, choice)
+        construction, last = _construction(signature, choice, configured)
         call = f"{entry}{construction}({', '.join(guesses.arguments(choice, last))})"
         try:
             if _elements(evaluate(call)) > _MOST_ELEMENTS:
@@ -164,7 +172,7 @@ def _signature(text: str, entry: str) -> Signature | None:
     return replace(named, name=entry, is_class=False, applied=False) if named is not None else None
 
 
-def _deviations(guesses: Guesses, init: Parameters | None) -> list[tuple[int, str, str]]:
+def _deviations(guesses: Guesses, init: Parameters | None, configured: _Configured) -> list[tuple[int, str, str]]:
     found = [(2, "sizes", "equal"), *((3, "sizes", few) for few in FEW)]
     if guesses.has_sequences:
         found.append((1, "sizes", "usual"))
@@ -182,10 +190,11 @@ def _deviations(guesses: Guesses, init: Parameters | None) -> list[tuple[int, st
     for parameter, default in init.all() if init else ():
         if is_nothing(default) and not NOTHING.match(parameter.arg):
             found += [(1 + n, _INIT + parameter.arg, value) for n, value in enumerate(scalar(parameter))]
+    found += [(1, _INIT + name, "1") for name, values in configured.items() if len(values) > 1]
     return found
 
 
-def _construction(signature: Signature, choice: Choice) -> tuple[str, int | None]:
+def _construction(signature: Signature, choice: Choice, configured: _Configured) -> tuple[str, int | None]:
     """What an entry's name is followed by, and the size of the last dimension that a constructor's parameters speak of."""
     if signature.applied:
         return ".apply", None
@@ -194,7 +203,11 @@ def _construction(signature: Signature, choice: Choice) -> tuple[str, int | None
     given: list[str] = []
     last = None
     for parameter, default in signature.init.all() if signature.init else ():
-        if _INIT + parameter.arg in choice:
+        if parameter.arg in configured:
+            made = configured[parameter.arg][int(choice.get(_INIT + parameter.arg, "0"))]
+            given.append(f"{parameter.arg}={made.written}" if given and "=" in given[-1] else made.written)
+            last = last or made.hidden
+        elif _INIT + parameter.arg in choice:
             given.append(f"{parameter.arg}={choice[_INIT + parameter.arg]}")
         elif default is None:
             sized = AXIS.match(parameter.arg)  # of a constructor, a size

@@ -91,6 +91,10 @@ WORDS = (
     ),
     Word("float16", _VALUES, "f(randn(8), float16)", "A dtype, also as `torch.float16`."),
     Word(
+        "Config(…)", _VALUES, "Block(BlockConfig(n_embd=768, n_head=12), 0)(randn(8, 1024, 768))",
+        "An object that a class of the file makes, or one that it imports: an argument of a constructor, without tensors.",
+    ),
+    Word(
         "name=…", _VALUES, "solve(A=randn(M, K), B=randn(K, 8), M=64, K=2 * M)",
         "Keyword arguments; numbers among them can be used in all others, and with `+ - * / // % ** << >>`.",
     ),
@@ -164,7 +168,8 @@ journal of the workspace, and no file changes. They count as lines of the file d
 quick fixes at the name of the kernel do.
 
 Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what its launcher says of its parameters, its
-docstring included: ranks, equal sizes, dtypes, what the kernel uses as an index, what it writes. It calls them, on the
+docstring included: ranks, equal sizes, dtypes, what the kernel uses as an index, what it writes. Where a constructor reads
+its sizes from a configuration, a class of the file or of its imports makes one. It calls them, on the
 GPU or in Triton's interpreter, and keeps those that run on two draws of their data and launch the kernel, where it
 can those that come to the same when called again, take little time and compile for a GPU. Where no such line comes to
 a kernel, its own launch is tried. A kernel that only other files launch, or a backward pass, gets a line from those:
@@ -184,9 +189,10 @@ A kernel that several files launch needs a line of its own. This page is generat
 _LIMITS = """
 ## Limits
 
-- Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no other calls, 4,096 characters.
+- Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no calls but of
+  classes for a constructor, 4,096 characters.
 - Tensors of a line have memory of their own. A call whose arguments share memory cannot be written as a line, nor can
-  dictionaries, objects, devices and functions; `record` says which argument it was.
+  dictionaries, most objects, devices and functions; `record` says which argument it was.
 - A structure (`struct(…)`) is one that the file itself defines, all of it public, and without a base, bit-fields and unions.
   A field that has a value in the definition may be left out. `infer` and `record` write such lines, too.
 - A line that launches a Triton kernel checks the kernel alone: strategies leave its launches in the file as they are. A

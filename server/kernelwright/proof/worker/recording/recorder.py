@@ -92,7 +92,8 @@ class Recorder:
     def _construction(self, one: Watched, frame: FrameType) -> None:
         args, kwargs = _given(frame)
         if args and type(args[0]).__name__ == one.entry:
-            self.note(one, lambda: self._made.__setitem__(args[0], _arguments(args[1:], kwargs)))
+            names = getattr(sys.modules.get(type(args[0]).__module__), "__dict__", {})
+            self.note(one, lambda: self._made.__setitem__(args[0], _arguments(args[1:], kwargs, names=names)))
 
     def _forward(self, one: Watched, frame: FrameType) -> None:
         args, kwargs = _given(frame)
@@ -237,10 +238,10 @@ def _given(frame: FrameType) -> tuple[tuple[object, ...], dict[str, object]]:
     return (*positional, *more), {**{name: values[name] for name in only}, **rest}
 
 
-def _arguments(args: Sequence[object], kwargs: Mapping[str, object], *, exact: bool = True) -> str:
+def _arguments(args: Sequence[object], kwargs: Mapping[str, object], **how: Any) -> str:
     from kernelwright.proof.worker.recording.written import arguments  # imports torch, which the process has by now
 
-    return arguments(args, kwargs, exact=exact)
+    return arguments(args, kwargs, **how)
 
 
 def _launched(entry: str, function: Any, given: Mapping[str, Any], exact: bool) -> str:

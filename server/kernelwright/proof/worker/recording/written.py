@@ -1,15 +1,18 @@
 """Writes a call as a workload line: its values in the words of the line's grammar (docs/workloads.md)."""
 
 import enum
+import inspect
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
 from kernelwright.source.workload.generators import DTYPES
 
+NONE: Mapping[str, Any] = MappingProxyType({})
 _FEW = 16  # whole numbers that are written out; an index tensor that rises may have more
 _MOST_RISING = 257
 _ADDRESSES = 1 << 40, 1 << 48  # where the memory of processes and GPUs lies
@@ -20,15 +23,20 @@ class Unsayable(ValueError):
     """What a workload line has no word for, as a clause."""
 
 
-def arguments(args: Sequence[object], kwargs: Mapping[str, object], *, exact: bool = True) -> str:
-    """The arguments of a call, without parentheses; shared memory is told unless `exact` is False. Raises Unsayable."""
+def arguments(
+    args: Sequence[object], kwargs: Mapping[str, object], *, exact: bool = True, names: Mapping[str, object] = NONE
+) -> str:
+    """The arguments of a call, without parentheses; shared memory is told unless `exact` is False. Raises Unsayable.
+
+    A constructor may be given objects of classes among these `names`.
+    """
     named = [*((f"argument {number}", value) for number, value in enumerate(args, 1)), *kwargs.items()]
     if exact:
         _apart(named)
     written: list[str] = []
     for number, (name, value) in enumerate(named):
         try:
-            text = _value(value)
+            text = _value(value, names)
         except Unsayable as unsayable:
             raise Unsayable(f"{name} {unsayable}") from None
         written.append(text if number < len(args) else f"{name}={text}")
@@ -54,7 +62,7 @@ def _tensors(value: object) -> Iterator[torch.Tensor]:
             yield from _tensors(item)
 
 
-def _value(value: object) -> str:
+def _value(value: object, names: Mapping[str, object]) -> str:
     if isinstance(value, enum.Enum) and isinstance(value, int | str):
         value = value.value  # equal to it
     if value is None or isinstance(value, bool | str):
@@ -66,9 +74,51 @@ def _value(value: object) -> str:
     if isinstance(value, torch.Tensor):
         return generator_of(value)
     if type(value) in (list, tuple, torch.Size):
-        items = ", ".join(map(_value, value))  # type: ignore[call-overload]
+        items = ", ".join(_value(item, names) for item in value)  # type: ignore[attr-defined]
         return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"  # type: ignore[arg-type]
+    if names.get(type(value).__name__) is type(value):
+        return _object(value, names)
     raise Unsayable(f"is a {type(value).__name__}")
+
+
+def _object(value: object, names: Mapping[str, object]) -> str:
+    """What makes an object such as this one: a configuration, of which only what differs from its defaults is said."""
+    cls = type(value)
+    parameters = _parameters(cls)
+    any_name = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    held = {name: one for name, one in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
+    usual = _attributes(cls, {}) or {name: one.default for name, one in parameters.items()}
+    given = {
+        name: one
+        for name, one in held.items()
+        if (name in parameters or any_name) and not (name in usual and _equal(one, usual[name]))
+    }
+    again = _attributes(cls, given)
+    if not again or not all(name in again and _equal(one, again[name]) for name, one in held.items()):
+        raise Unsayable(f"is a {cls.__name__}")
+    return f"{cls.__name__}({', '.join(f'{name}={_value(one, names)}' for name, one in given.items())})"
+
+
+def _parameters(cls: type) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(cls).parameters
+    except (TypeError, ValueError):
+        return NONE
+
+
+def _attributes(cls: type, given: Mapping[str, object]) -> Mapping[str, object]:
+    """Those of the object that the class makes of these arguments; none where it makes none."""
+    try:
+        return vars(cls(**given))
+    except Exception:  # noqa: BLE001  (the class is the user's)
+        return NONE
+
+
+def _equal(one: object, other: object) -> bool:
+    try:
+        return type(one) is type(other) and bool(one == other)
+    except Exception:  # noqa: BLE001  (what compares them is the user's)
+        return False
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)

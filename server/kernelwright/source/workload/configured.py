@@ -1,0 +1,110 @@
+"""Configurations for constructors that read their sizes from one: `Block(BlockConfig(n_embd=1024, n_head=16))(…)`."""
+
+import ast
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernelwright.source.trees import walk
+from kernelwright.source.workload.find import code, definitions
+from kernelwright.source.workload.signature import Parameters, decorators_of, definition
+
+_NAME = re.compile(r"(?:\w+_)?(?:config|cfg|conf|args|hparams|params)$")
+_CLASS = re.compile(r"\b[A-Z]\w*(?:Config|Configuration|Args|Arguments|Params|HParams)\b")
+_ANNOTATION = re.compile(r"(?:\w+\.)*([A-Z]\w*)(?:\s*\|\s*None)?$")
+_HIDDEN = re.compile(
+    r"hidden_size$|(?:d|n|dim)_?(?:model|embd?)$|embed(?:ding)?_(?:dim|size)$|(?:model_)?(?:dim|width)$"
+)
+_SIZES = (  # of a module that is worth timing and that a CPU bears, by what models call them
+    (_HIDDEN, 1024),
+    (re.compile(r"\w*(?:moe|expert)_\w*(?:size|dim)$"), 512),
+    (
+        re.compile(r"(?:\w+_)?(?:intermediate|ffn?|feed_?forward|mlp|inner)_(?:size|dim|hidden\w*)$|d_ff$|hidden_dim$"),
+        4096,
+    ),
+    (re.compile(r"(?:\w+_)?(?:n_?)?heads?(?:_kv|_q)?$"), 16),
+    (re.compile(r"(?:\w+_)?head_?(?:dim|size)$"), 64),
+    (re.compile(r"(?:num_(?:\w+_)?|n_)?layers?$|depth$"), 2),
+    (re.compile(r"(?:\w+_)?(?:experts_per_tok\w*|top_?k)$"), 2),
+    (re.compile(r"(?:\w+_)?experts$"), 8),
+    (re.compile(r"(?:padded_)?vocab(?:ulary)?_size$|n_vocab$"), 8192),
+)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A value for a constructor's parameter, as it is written in a line, and the size of the hidden dimension in it."""
+
+    written: str
+    hidden: int | None
+
+
+def configurations(text: str, entry: str, parameter: ast.arg) -> tuple[Configuration, ...]:
+    """What may be given to a parameter of a class's constructor: with usual sizes of what is read of it, else as it comes.
+
+    It is made by the class that the annotation names, or by one of the file, or of its imports, that is called as a
+    configuration is.
+    """
+    name = _class(text, entry, parameter)
+    read = _read(text, entry, parameter.arg) if name is not None else frozenset()
+    if name is None or not read:
+        return ()
+    fields = _fields(text, name)
+    sizes = {one: size for one in sorted(read) if (size := _size(one)) and (fields is None or one in fields)}
+    needed = {one: _size(one) or 1 for one, has_default in (fields or {}).items() if not has_default}
+    hidden = next((size for one, size in sizes.items() if _HIDDEN.match(one)), None)
+    found = (Configuration(_call(name, needed | sizes), hidden), Configuration(_call(name, needed), None))
+    return found if sizes else found[1:]
+
+
+def _call(name: str, given: Mapping[str, int]) -> str:
+    return f"{name}({', '.join(f'{one}={size}' for one, size in given.items())})"
+
+
+def _size(name: str) -> int | None:
+    return next((size for pattern, size in _SIZES if pattern.match(name)), None)
+
+
+def _class(text: str, entry: str, parameter: ast.arg) -> str | None:
+    """The class that makes what is given to the parameter; of several that one which is called most like the entry."""
+    if parameter.annotation is not None:
+        named = _ANNOTATION.match(ast.unparse(parameter.annotation).strip("'\""))
+        return named[1] if named else None
+    if not _NAME.match(parameter.arg):
+        return None
+    found = [name for name in definitions(text) if _CLASS.fullmatch(name)] or _CLASS.findall(code(text))
+    alike = lambda name: len([*itertools.takewhile(lambda pair: pair[0] == pair[1], zip(name, entry, strict=False))])
+    return max(found, key=alike, default=None)
+
+
+def _read(text: str, entry: str, parameter: str) -> frozenset[str]:
+    """The attributes of a parameter that a class reads, and that those classes and functions do which it passes it on to."""
+    found: set[str] = set()
+    waiting, seen = [entry], {entry}
+    while waiting:
+        tree = definition(text, waiting.pop())
+        for node in walk(tree) if tree is not None else ():
+            match node:
+                case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=attribute):
+                    found |= {attribute} if owner == parameter else set()
+                case ast.Call(func=ast.Name(id=called)) if called not in seen:
+                    given = (*node.args, *(one.value for one in node.keywords))
+                    if any(isinstance(one, ast.Name) and one.id == parameter for one in given):
+                        seen.add(called)
+                        waiting.append(called)
+    return frozenset(found)
+
+
+def _fields(text: str, name: str) -> Mapping[str, bool] | None:
+    """What a configuration of the file takes, and whether it has a default; None where another file says that."""
+    tree = definition(text, name)
+    if not isinstance(tree, ast.ClassDef) or tree.bases:
+        return None
+    init = next((one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+    if init is not None:
+        return {parameter.arg: default is not None for parameter, default in Parameters(init, True).all()}
+    if "dataclass" not in decorators_of(text, name):
+        return {}
+    declared = [one for one in tree.body if isinstance(one, ast.AnnAssign)]
+    return {one.target.id: one.value is not None for one in declared if isinstance(one.target, ast.Name)}
