@@ -29,6 +29,7 @@ def check(text: str, entry: str, expected: str) -> None:
     [
         ("def f(x):\n    n, m = x.shape\n    return x\n", "f(randn(4096, 1024))"),
         ("def f(x):\n    b, t, d = x.size()\n    return x\n", "f(randn(8, 512, 1024))"),
+        ("def f(hidden_states):\n    return hidden_states.shape[:-1]\n", "f(randn(8, 512, 1024))"),
         ("def f(x, w, eps):\n    M, N = x.shape\n    return x\n", "f(randn(4096, 1024), randn(1024), 1e-06)"),
         ("def f(x, eps=1e-6, *, causal):\n    return x.shape[3]\n", "f(randn(8, 16, 512, 64), causal=False)"),
         (
@@ -248,6 +249,18 @@ class Args:
     hidden_size: int = 64
     num_attention_heads: int = 4
 """
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given"),
+    [
+        ("angles: tuple[torch.Tensor, torch.Tensor]", "(randn(8, 512, 64), randn(8, 512, 64))"),
+        ("angles: Tuple[Tensor] | None = None", "angles=(randn(8, 512, 64),)"),
+    ],
+)
+def test_tensors_that_are_given_together(parameter: str, given: str) -> None:
+    lines = suggest_lines(f"def f(x: torch.Tensor, {parameter}):\n    b, t, d = x.shape\n    return x\n", "f")
+    assert f"# workload: f(randn(8, 512, 1024), {given})" in lines[:2]
 
 
 @pytest.mark.parametrize(

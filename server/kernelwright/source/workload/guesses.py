@@ -9,6 +9,7 @@ from kernelwright.source.workload.guessing import (
     CONDITION,
     FLAG,
     FRACTION,
+    HIDDEN_STATES,
     INDEX,
     LENGTHS,
     LONGEST,
@@ -18,6 +19,7 @@ from kernelwright.source.workload.guessing import (
     OF_ROWS,
     OF_SEQUENCES,
     ONE_MORE,
+    SEVERAL,
     SHAPE,
     SIZE,
     STARTS,
@@ -41,6 +43,7 @@ FEW = {
     "rows": (1, 1, 1, 1, 1, 2, 16, 1024),
     "long": (1, 1, 1, 1, 1, 1, 2, 16384),  # for kernels that take over where one block is too short
 }
+_HEAD = 64  # what one head has of the hidden dimension
 _BATCH, _LENGTH = 8, 64  # sequences that lie one behind the other, and tokens of each
 
 
@@ -85,7 +88,7 @@ class Guesses:
         name, told = parameter.arg, self._evidence.of[parameter.arg]
         annotation = self._annotations[name]
         if annotation:
-            return "Tensor" in annotation
+            return "Tensor" in annotation and not SEVERAL.search(annotation)
         if told.is_tensor or told.rank:
             return True
         if told.is_sequence or SHAPE.match(name) or OF_OPERATORS.match(name):
@@ -114,15 +117,23 @@ class Guesses:
         told = self._evidence.of[name]
         if told.ranks:
             return list(dict.fromkeys(told.ranks))
+        if HIDDEN_STATES.match(name) and told.least <= 3:
+            return [3, *(rank for rank in _RANKS if rank >= told.least and rank != 3)]
         if told.least > 1:
             return [told.least, told.least + 1]
         return [rank for rank in _RANKS if rank >= told.least]
 
     def values(self, parameter: ast.arg, default: ast.expr | None) -> list[str]:
-        """What may be given to a parameter that is no tensor; the first is the usual one, "" leaves it out."""
+        """What may be given to a parameter that is no tensor; the first is the usual one, "" leaves it out.
+
+        "2 tensors" stands for a tuple of them.
+        """
         if parameter.arg in self._tensors:
             return [""] if "mask" not in parameter.arg else ["", "bool"]
         told = self._evidence.of[parameter.arg]
+        if several := SEVERAL.search(self._annotations[parameter.arg]):
+            tensors = f"{several[1].count('Tensor')} tensors"
+            return [tensors] if default is None else ["", tensors]
         if told.is_sequence or (told.items and is_nothing(default)):
             values = sequence(parameter.arg, told.items)
             return values if default is None else ["", *values]
@@ -144,6 +155,8 @@ class Guesses:
                 value = self._tensor(name, shapes[name], shapes, choice)
             elif default is not None and (name not in choice or name in self._tensors):
                 continue
+            elif SEVERAL.search(self._annotations[name]):
+                value = self._several(int(self.values(parameter, default)[-1].split()[0]), shapes, choice)
             elif name in choice and not ((self._evidence.of[name].is_shape or SHAPE.match(name)) and ends):
                 value = choice[name]
             else:
@@ -151,6 +164,14 @@ class Guesses:
             by_name = default is not None or parameter in self.parameters.tree.args.kwonlyargs
             given.append(f"{name}={value}" if by_name else value)
         return given
+
+    def _several(self, count: int, shapes: Mapping[str, tuple[int, ...]], choice: Choice) -> str:
+        """Tensors that are given together, as sines and cosines are: for each token what one head takes."""
+        first = next((shape for name, shape in shapes.items() if shape and not self._is_whole(name)), (1,))
+        kind = choice.get("dtype", self.dtypes[0])
+        option = "" if kind == "float32" else f", dtype={kind}"
+        made = f"randn({', '.join(map(str, (*first[:-1], _HEAD)))}{option})"
+        return f"({', '.join([made] * count)}{',' * (count == 1)})"
 
     def _number(self, parameter: ast.arg, sizes: Sizes, choice: Choice, last: int | None) -> str:
         """`last`: the size of the last dimension of the first tensor."""
@@ -243,7 +264,7 @@ class Guesses:
             if CLASS.match(name) or OF_ROWS.match(name):
                 return max(told.least, first - 1)
             return told.least if told.least > 1 else 2 if told.is_product and first == 2 else first
-        return max(told.least, self.ranks(name)[0]) if told.least < 2 else told.least
+        return self.ranks(name)[0] if told.least < 2 or HIDDEN_STATES.match(name) else told.least
 
     def _usual(
         self, name: str, rank: int, first: tuple[int, ...] | None, choice: Choice, product: bool

@@ -186,7 +186,10 @@ def _deviations(guesses: Guesses, init: Parameters | None, configured: _Configur
             found.append((2, "optional", "given"))
         found += [(4, "transposed", name) for name, _ in itertools.islice(guesses.tensors(), 2)]
     for parameter, default in guesses.parameters.all():
-        found += [(2 + n, parameter.arg, value) for n, value in enumerate(guesses.values(parameter, default)[1:])]
+        found += [
+            (1 + n + (not value.endswith(" tensors")), parameter.arg, value)
+            for n, value in enumerate(guesses.values(parameter, default)[1:])
+        ]
     for parameter, default in init.all() if init else ():
         if is_nothing(default) and not NOTHING.match(parameter.arg):
             found += [(1 + n, _INIT + parameter.arg, value) for n, value in enumerate(scalar(parameter))]
