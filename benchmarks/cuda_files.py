@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import dataclasses
 import datetime
+import itertools
 import json
 import random
 import re
@@ -59,13 +60,14 @@ class Read:
     key_ms: tuple[float, ...]
 
 
-def files_of(places: Iterable[Path], draw: int) -> dict[Path, str]:
-    """The files that define kernels, with the name of the place that they are from."""
+def files_of(places: Iterable[Path], draw: int) -> dict[Path, Path]:
+    """The files that define kernels, with the folder that they are from, those of one after each other."""
     found = {}
     for place in places:
         files = [file for file in files_in([place]) if _KERNEL.search(_text(file))]
         drawn = random.Random(0).sample(files, draw) if 0 < draw < len(files) else files
-        found |= dict.fromkeys(sorted(drawn), place.resolve().name)
+        whole = place.resolve()
+        found |= dict.fromkeys(sorted(drawn), whole if whole.is_dir() else whole.parent)
     return found
 
 
@@ -120,7 +122,7 @@ def _examined(file: str, text: str, kernel: Kernel, lines: Sequence[Recorded]) -
     with_gpu, without = (enabled(file, text, kernel, workload, on, SUPPORT) for on in (True, False))
     source = _INFERRED if found is not None else _TYPED
     refusals = () if with_gpu else _refusals(file, text, kernel, workload)
-    return Found(file, kernel.name, source, "", with_gpu, without), refusals
+    return Found(file, kernel.name, source, with_gpu=with_gpu, without_gpu=without), refusals
 
 
 def _refusals(file: str, text: str, kernel: Kernel, workload: Workload) -> tuple[str, ...]:
@@ -146,9 +148,10 @@ def figures(rows: Sequence[Read], ended: Sequence[str]) -> dict[str, object]:
     for row in rows:
         refusals.update(row.refusals)
         findings.update(row.findings)
+    times = [one for row in rows for one in row.key_ms]
     outcomes = Counter(re.sub(r"\d+", "n", one)[:110] for one in ended)
     passed = outcomes.pop("passed", 0)
-    longest = sorted((row for row in rows if row.key_ms), key=lambda row: -row.length)[:5]
+    longest = sorted((row for row in rows if len(row.key_ms) > 1), key=lambda row: -row.length)[:5]
     return {
         "projects": {name: _counted([row for row in rows if row.project == name]) for name in _names(rows)},
         "all": _counted(rows),
@@ -158,7 +161,7 @@ def figures(rows: Sequence[Read], ended: Sequence[str]) -> dict[str, object]:
         "no workload": dict(Counter(one.reason[:110] for one in kernels if not one.source).most_common(_MOST_REASONS)),
         "no strategy": dict(refusals.most_common(_MOST_REASONS)),
         "strategies": dict(Counter(id for one in kernels for id in one.with_gpu).most_common()),
-        "key to findings, ms": dataclasses.asdict(quantiles([one for row in rows for one in row.key_ms])),
+        "key to findings, ms": dataclasses.asdict(quantiles(times)) if len(times) > 1 else {},
         "in the longest": [[row.length, quantiles(list(row.key_ms)).p95] for row in longest],
     }
 
@@ -179,19 +182,20 @@ def _counted(rows: Sequence[Read]) -> dict[str, int]:
     }
 
 
-async def read_all(files: Mapping[Path, str], raw: Path, keys: int) -> list[Read]:
+async def read_all(files: Mapping[Path, Path], raw: Path, keys: int) -> list[Read]:
     """The files, those that `raw` has no row of with a row added to it."""
     before = raw.read_text(encoding="utf-8").splitlines() if raw.exists() else []
     rows = {row.file: row for row in (wire.decode(Read, json.loads(line)) for line in before)}
-    engine = Engine(raw.parent, DEFAULTS, journal=open_in_memory(raw.parent))
-    try:
-        for number, (file, project) in enumerate(files.items()):
-            if str(file) not in rows:
-                rows[str(file)] = await read(engine, file, project, keys)
-                _append(raw, rows[str(file)])
-            print(f"{number + 1}/{len(files)} {file.name}: {_counted([rows[str(file)]])}", flush=True)
-    finally:
-        await engine.close()
+    for place, several in itertools.groupby(files, files.__getitem__):
+        engine = Engine(place, DEFAULTS, journal=open_in_memory(place))
+        try:
+            for file in several:
+                if str(file) not in rows:
+                    rows[str(file)] = await read(engine, file, place.name, keys)
+                    _append(raw, rows[str(file)])
+                print(f"{file.name}: {_counted([rows[str(file)]])}", flush=True)
+        finally:
+            await engine.close()
     return [rows[str(file)] for file in files]
 
 
