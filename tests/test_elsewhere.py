@@ -4,6 +4,7 @@ from pathlib import Path
 
 from kernelwright import callers, elsewhere
 from kernelwright.elsewhere import Site
+from kernelwright.languages.cuda import SUPPORT
 
 FILES = {
     "pkg/__init__.py": "from .ops import scaled\nfrom .kernels import scale_kernel\n",
@@ -29,3 +30,21 @@ def test_functions_around_the_launches_the_nearest_file_first() -> None:
         "scale_kernel": (Site(ops, "scaled"), Site(ops, "Scale"), Site(far, "")),
         "other_kernel": (),
     }, "not where it is only named, in no text that is not code, and not in tests, which are recorded"
+
+
+CUDA = {
+    "src/kernels/scale.cuh": "template <int N> __global__ void scale(float* x) {}\n",
+    "main.cu": "void far() { scale <4>\n    <<<1, 4>>>(x); }\n",
+    "src/runner.cu": "void near() { scale<8><<<2, 8>>>(x); }\n",
+    "src/other.cu": "void no_launch() { scale<8>(x); rescale<<<1, 1>>>(x); }\n",
+    "src/note.txt": "scale<<<1, 1>>>(x)\n",
+}
+
+
+def test_texts_that_launch_a_kernel_of_cuda_the_nearest_file_first(tmp_path: Path) -> None:
+    for name, text in CUDA.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    home = str(tmp_path / "src/kernels/scale.cuh")
+    found = elsewhere.launching(tmp_path, home, "scale", SUPPORT)
+    assert found == (CUDA["src/runner.cu"], CUDA["main.cu"])

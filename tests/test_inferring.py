@@ -10,6 +10,7 @@ from kernelwright.engine import Engine
 from kernelwright.entries import recorded
 from kernelwright.inferring import Inferred, _rest
 from kernelwright.journal import open_in_memory
+from kernelwright.languages.cuda import SUPPORT as CUDA
 from kernelwright.models.replay import Replay
 from kernelwright.observer import Nothing
 from kernelwright.proof.jobs import TriedLine, TriedLines, TryLines
@@ -184,3 +185,32 @@ def test_the_second_round_has_what_was_not_tried() -> None:
     left = _rest(job, TriedLines((TriedLine("f(1)", "raises"), TriedLine("f(2)"))))
     assert (left.lines, left.launches) == (("f(3)",), {"kernel": ("kernel[(1,)](1)",)})
     assert _rest(left, TriedLines((TriedLine("kernel[(1,)](1)"),))).launches == {"kernel": ()}
+
+
+TILES = """\
+template <int TILE> __global__ void tiles(const float* x, float* y, int n) {
+  if (blockDim.x != TILE) __trap();
+  int i = blockIdx.x * TILE + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+}
+"""
+
+
+def test_a_kernel_is_launched_as_another_file_of_the_workspace_does(tmp_path: Path) -> None:
+    header = tmp_path / "kernels" / "tiles.cuh"
+    header.parent.mkdir()
+    header.write_text(TILES)
+    runner = "void run(const float* a, float* b, int size) { tiles<96><<<(size + 95) / 96, 96>>>(a, b, size); }\n"
+    (tmp_path / "runner.cu").write_text(runner)
+
+    async def body() -> Inferred | Nothing:
+        engine = Engine(tmp_path, Settings(), Lent())
+        try:
+            return await engine.infer(str(header), TILES, "tiles", support=CUDA)
+        finally:
+            await engine.close()
+
+    answer = asyncio.run(body())
+    assert isinstance(answer, Inferred), answer
+    assert answer.lines
+    assert all("tiles<96><<<(n + 95) / 96, 96>>>" in one for one in answer.lines)

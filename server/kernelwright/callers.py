@@ -59,7 +59,7 @@ def users(texts: Mapping[Path, str], graph: Graph, target: Path, name: str) -> l
     word = re.compile(rf"\b{re.escape(name)}\b")
     far = _distances(target, _turned(graph))
     found = [file for file in far if file != target and not is_test(file) and word.search(texts[file])]
-    return sorted(found, key=lambda file: (far[file], -_shared(file, target), str(file)))
+    return sorted(found, key=lambda file: (far[file], -shared(file, target), str(file)))
 
 
 def reached(graph: Graph, file: Path) -> list[Path]:
@@ -95,12 +95,12 @@ def _parts(file: Path) -> tuple[str, ...]:
 def _imported(file: Path, text: str, by_name: Mapping[str, Sequence[Path]]) -> Iterator[Path]:
     for module in _modules(file, text):
         named = by_name.get(module[-1], ()) if module else ()
-        fitting = {found: _shared(file, found) for found in named if _parts(found)[-len(module) :] == module}
+        fitting = {found: shared(file, found) for found in named if _parts(found)[-len(module) :] == module}
         nearest = max(fitting.values(), default=0)
         yield from (found for found, shared in fitting.items() if shared == nearest)
 
 
-def _shared(one: Path, other: Path) -> int:
+def shared(one: Path, other: Path) -> int:
     """How many folders the paths begin with alike."""
     return sum(
         1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one.parts, other.parts, strict=False))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright import callers
-from kernelwright.languages import LanguageSupport
+from kernelwright.languages import LANGUAGES, LanguageSupport
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import TriedLines, TryLines
 from kernelwright.recording import source_files
@@ -78,6 +78,16 @@ async def launches(
             if lines:
                 return tuple(dict.fromkeys(lines))
     return ()
+
+
+def launching(root: Path, path: str, name: str, support: LanguageSupport) -> tuple[str, ...]:
+    """The texts of files below `root` that write a launch of a kernel of CUDA C++, those of the nearest files first."""
+    home = Path(path).resolve()
+    files = [one for one in source_files([root], LANGUAGES[support.id].suffixes) if one != home]
+    launch = re.compile(rf"\b{re.escape(name)}\s*(?:<(?!<)[^;{{}}]*)?<<<")
+    near = sorted(files, key=lambda file: (-callers.shared(file, home), str(file)))
+    found = (text for text in callers.read_all(near).values() if launch.search(text))
+    return tuple(itertools.islice(found, _MOST_FILES))
 
 
 def _launchers(root: Path, path: Path, text: str, kernel: Kernel) -> list[tuple[Path, str]]:

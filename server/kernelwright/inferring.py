@@ -63,6 +63,7 @@ class Asked:
     kernel: Kernel
     support: LanguageSupport
     root: Path  # below which other files may launch the kernel
+    beside: tuple[str, ...] = ()  # the texts of those that do, in CUDA C++
 
 
 async def infer(
@@ -74,6 +75,9 @@ async def infer(
     cancel: asyncio.Event | None,
 ) -> Inferred | Refusal | Failure:
     """Lines that ran: guesses from the text, and where none did, those that a language model proposes."""
+    if asked.support.id != "python" and asked.support.tries_lines:
+        beside = await asyncio.to_thread(elsewhere.launching, asked.root, asked.path, asked.kernel.name, asked.support)
+        asked = dataclasses.replace(asked, beside=beside)
     guesses = guessed(asked)
     calls = () if isinstance(guesses, Refusal) else guesses
     if asked.kernel.entry is None and asked.kernel.language is Language.TRITON:
@@ -98,7 +102,7 @@ async def infer(
 
 def guessed(asked: Asked) -> tuple[str, ...] | Refusal:
     """Calls that fit the parameters of what launches a kernel, best first; to be tried."""
-    lines = asked.support.lines_from_signature(asked.text, asked.kernel)
+    lines = asked.support.lines_from_signature(asked.text, asked.kernel, asked.beside)
     if isinstance(lines, Refusal):
         return lines
     if not asked.support.tries_lines:

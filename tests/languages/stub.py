@@ -62,7 +62,9 @@ class Toy:
     def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
         return None
 
-    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+    def lines_from_signature(
+        self, text: str, kernel: Kernel, beside: tuple[str, ...] = ()
+    ) -> tuple[str, ...] | Refusal:
         return (f"; workload: {kernel.name}({', '.join('randn(1024)' for _ in kernel.facts.parameters)})",)
 
     def is_interpreted_without_gpu(self, text: str) -> bool:

@@ -111,8 +111,13 @@ class LanguageSupport(Protocol):
     def workload_sign(self) -> str:
         """What stands in front of the call in a workload line: "# workload: "."""
 
-    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
-        """Writes workload lines that fit the parameters, best first: guesses to be tried, or for a person to correct."""
+    def lines_from_signature(
+        self, text: str, kernel: Kernel, beside: tuple[str, ...] = ()
+    ) -> tuple[str, ...] | Refusal:
+        """Writes workload lines that fit the parameters, best first: guesses to be tried, or for a person to correct.
+
+        `beside`: texts of other files that may launch the kernel.
+        """
 
     @property
     def allowed_modules(self) -> tuple[str, ...]:

@@ -54,7 +54,9 @@ class Unread:
     def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
         return None
 
-    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+    def lines_from_signature(
+        self, text: str, kernel: Kernel, beside: tuple[str, ...] = ()
+    ) -> tuple[str, ...] | Refusal:
         return Refusal(f"This file {self.no_kernel}")
 
     def pieces(self, text: str, kernel: Kernel) -> tuple[()]:

@@ -3,6 +3,7 @@
 import pytest
 
 from kernelwright.source.cuda import read
+from kernelwright.source.cuda.geometry import with_launches
 from kernelwright.source.cuda.kernels import find_kernels
 from kernelwright.source.cuda.suggest import lines_from_signature
 from kernelwright.values import Refusal
@@ -161,9 +162,93 @@ template <int TILE, class T> __global__ void scale(T* y, const T* x, int n, bool
         (
             "__global__ void k(float* y, int n) { y[blockIdx.x * blockDim.x + threadIdx.x] = n; }\n"
             "void library(float* y, int n) { k<<<n, 32>>>(y, n); cublasSgemm(y); }",
-            "k<<<(n+31)/32, 32>>>(",
+            "k<<<n, 32>>>(y=out(32*n), ",
         ),
     ],
 )
 def test_a_kernel_that_is_launched_by_its_line(text: str, begins: str) -> None:
     assert first_line(text).startswith(begins)
+
+
+SCALED = "__global__ void k(float* y, const float* x, int n, int m) {{ {} }}\n"
+EACH = SCALED.format("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i];")
+
+
+@pytest.mark.parametrize(
+    ("launching", "launch"),
+    [
+        ("int main() { int n = 1 << 20; dim3 grid((n + 99) / 100), block(100); k<<<grid, block>>>(y, x, n, 2); }",
+         "<<<(n + 99) / 100, 100>>>"),
+        ("int main() { const int t = 64; dim3 b(t, 2); dim3 g(up(h, b.x), h % 3 ? 2 : 1, 5); k<<<g, b>>>(y, x, h, 2); }\n"
+         "#define up(a, b) (((a) + (b) - 1) / (b))",
+         "<<<dim3((n + 63) / 64, 2, 5), dim3(64, 2)>>>"),
+        ("int main() { k<<<ceil(size / 32.0), 32, 32 * sizeof(float)>>>(y, x, size, 2); }", "<<<(n + 31) / 32, 32, 128>>>"),
+        ("int main() { k<<<size / 32, dim3(32)>>>(y, x, size, 2); }", "<<<n / 32, 32>>>"),
+        ("int main() { k<<<cdiv(rows * 4, 8), 8>>>(y, x, n, rows); }", "<<<((m * 4) + 7) / 8, 8>>>"),
+        ("int blocks(int a) { return (a + 7) / 8; } int main() { k<<<blocks(n), 8>>>(y, x, n, 1); }", "<<<(n + 7) / 8, 8>>>"),
+    ],
+)  # fmt: skip
+def test_a_launch_is_told_in_the_parameters_of_the_kernel(launching: str, launch: str) -> None:
+    assert first_line(f"{EACH}{launching}").partition("(y=")[0] == f"k{launch}"
+
+
+@pytest.mark.parametrize(
+    "launching",
+    [
+        "int main() { k<<<unknown, 64>>>(y, x, n, 2); }",
+        "int main() { int g = n / 64; g++; k<<<g, 64>>>(y, x, n, 2); }",
+        "int main() { k<<<4, 64>>>(y, x, 256, 2); }",  # which says nothing of other sizes
+        "int main() { k<<<f(n), 64>>>(y, x, n, 2); }",
+        "int main() { dim3 g(n); if (big) g = 4; k<<<g, 64>>>(y, x, n, 2); }",
+    ],
+)
+def test_a_launch_that_is_not_told_whole_leaves_its_block(launching: str) -> None:
+    assert "k<<<(n+63)/64, 64>>>" in first_line(EACH + launching)
+
+
+TILE = """\
+template <int BM, int TM> __global__ void mm(int M, int N, int K, float* A, float* B, float* C) {
+  A += blockIdx.x * BM * K;
+  C += blockIdx.x * BM;
+  for (int i = 0; i < K; i += TM) A[i] = 0;
+  reinterpret_cast<float4*>(&B[threadIdx.x])[0].x += C[threadIdx.x];
+}
+"""
+RUNNER = """\
+#define CEIL(m, n) (((m) + (n) - 1) / (n))
+void run(int m, int n, int k, float* a, float* b, float* c) {
+  const unsigned TM = 4;
+  if (m >= 128) {
+    const unsigned BM = 128;
+    dim3 gridDim(CEIL(n, BM), CEIL(m, BM));
+    mm<BM, TM * 2><<<gridDim, BM / TM>>>(m, n, k, a, b, c);
+  } else {
+    const unsigned BM = 32;
+    mm<BM, TM><<<CEIL(m, BM), BM>>>(m, n, k, a, b, c);
+  }
+}
+"""
+
+
+def lines_beside(text: str, *beside: str) -> tuple[str, ...]:
+    kernel = find_kernels(text)[0]
+    found = lines_from_signature(with_launches(read(text), kernel.name, beside), kernel)
+    assert not isinstance(found, Refusal), found.reason
+    return found
+
+
+def test_what_another_file_launches_a_kernel_with() -> None:
+    found = lines_beside(TILE, "void other() {}", RUNNER)
+    assert found[0].startswith("mm<128, 8><<<dim3((N + 127) / 128, (M + 127) / 128), 32>>>(M=1024, N=1024, K=1024, ")
+    of_small = [one for one in found if one.startswith("mm<32, 4>")]
+    assert of_small[0].startswith("mm<32, 4><<<(M + 31) / 32, 32>>>(M=1024, ")
+    assert not any(one.startswith("mm<32, 4><<<dim3(") for one in found)  # each with its own launch
+
+
+def test_pointers_that_are_moved_or_written_through_are_whole_and_kept() -> None:
+    assert "A=inout(randn(M*K)), B=inout(randn(K*N)), C=inout(randn(M*N))" in lines_beside(TILE, RUNNER)[0]
+
+
+def test_a_file_with_a_kernel_of_the_same_name_launches_its_own() -> None:
+    own = "template <int A, int B> __global__ void mm(int M) {}\n" + RUNNER
+    assert lines_beside(TILE, own) == lines_beside(TILE)

@@ -7,6 +7,7 @@ from kernelwright.languages.cuda.editing import ALLOWED_HEADERS, edit_problem, p
 from kernelwright.languages.support import Piece, SyntaxProblem, Unit
 from kernelwright.source.cuda import read
 from kernelwright.source.cuda.extension import without_pytorch
+from kernelwright.source.cuda.geometry import with_launches
 from kernelwright.source.cuda.kernels import MAIN, find_kernels
 from kernelwright.source.cuda.needed import needed
 from kernelwright.source.cuda.suggest import lines_from_signature
@@ -66,8 +67,10 @@ class Cuda:
     def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
         return workloads.program_line(text, kernel)
 
-    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
-        calls = lines_from_signature(read(text), kernel)
+    def lines_from_signature(
+        self, text: str, kernel: Kernel, beside: tuple[str, ...] = ()
+    ) -> tuple[str, ...] | Refusal:
+        calls = lines_from_signature(with_launches(read(text), kernel.name, beside), kernel)
         return calls if isinstance(calls, Refusal) else tuple(f"{self.workload_sign}{call}" for call in calls)
 
     def pieces(self, text: str, kernel: Kernel) -> tuple[Piece, ...]:

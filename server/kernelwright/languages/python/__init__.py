@@ -85,7 +85,9 @@ class Python:
     def program_line(self, text: str, kernel: Kernel) -> tuple[int, str] | None:
         return None
 
-    def lines_from_signature(self, text: str, kernel: Kernel) -> tuple[str, ...] | Refusal:
+    def lines_from_signature(
+        self, text: str, kernel: Kernel, beside: tuple[str, ...] = ()
+    ) -> tuple[str, ...] | Refusal:
         from kernelwright.source.workload.suggest import suggest_lines
 
         return _embedded().lines_from_signature(text, kernel) if _is_embedded(kernel) else suggest_lines(text, kernel)

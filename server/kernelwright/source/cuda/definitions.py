@@ -23,7 +23,7 @@ _QUALIFIER = re.compile(
 _RESTRICT = re.compile(r"\b(?:__restrict(?:__)?|restrict|[A-Z0-9_]*RESTRICT_*)\b")  # or a macro that stands for it
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.*\S)", re.M)
 _CONTINUED = re.compile(r"\\\r?\n")
-_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]*((?:[^\\\n]|\\\r?\n)*)", re.M)
+MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]*((?:[^\\\n]|\\\r?\n)*)", re.M)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _DEEP = 8  # constants that stand for constants
@@ -141,7 +141,7 @@ class File:
     def macros(self) -> "File":
         """The macros with parameters as functions that return what each stands for."""
         lines = [f"#define {name} {value}" for name, value in self.constants.items()]
-        for name, parameters, value in _MACRO.findall(self.source.text):
+        for name, parameters, value in MACRO.findall(self.source.text):
             given = ", ".join(f"int {one.strip()}" for one in parameters.split(","))
             lines.append(f"int {name}({given}) {{ return {_CONTINUED.sub(' ', value)}; }}")
         return read_apart("\n".join(lines) + "\n")

@@ -23,24 +23,26 @@ _DEEPEST = 12
 
 
 def extents(
-    file: File, kernel: Function, launch: Launch | None, held: Mapping[str, int]
+    file: File, kernel: Function, launch: Launch | None, held: Mapping[str, int], own: bool = False
 ) -> dict[str, list[Polynomial]]:
     """For each pointer parameter of the kernel how many elements its accesses need, as far as they can be followed.
 
-    The names are parameters of the function that launches it. `held` says what elements of an array are below, by the
-    array's name, where they are indices into another one.
+    The names are parameters of the function that launches it, of the kernel where it is launched by its `own` line. `held`
+    says what elements of an array are below, by the array's name, where they are indices into another one.
     """
-    return _Extents(file, kernel, launch, held).found()
+    return _Extents(file, kernel, launch, held, own).found()
 
 
 class _Extents:
-    def __init__(self, file: File, kernel: Function, launch: Launch | None, held: Mapping[str, int]) -> None:
+    def __init__(self, file: File, kernel: Function, launch: Launch | None, held: Mapping[str, int], own: bool) -> None:
         self._file = file
         self._launch = launch
         self._held = held
         self._guards = dict(guards(Names(file, kernel)))
         self._names = Names(file, kernel, frozenset(self._guards))
-        self._outer = Names(file, launch.function) if launch is not None else None
+        self._own = own
+        self._passed = passed(file, kernel, launch) if launch is not None and own else {}
+        self._outer = Names(file, launch.function, frozenset(self._passed)) if launch is not None else None
         self._kernel = kernel
         self._begins = begins(self._names)
         nodes = of_type(kernel.body, "binary_expression")
@@ -49,7 +51,8 @@ class _Extents:
     def found(self) -> dict[str, list[Polynomial]]:
         found: dict[str, list[Polynomial]] = {}
         for access in accesses(self._names):
-            index = flat_index(self._names, access) if access.space == "global" else None
+            moves = access.base in self._names.assigned  # `x += n;`
+            index = flat_index(self._names, access) if access.space == "global" and not moves else None
             most = self._most(index, 0) if index is not None else None
             outer = self._at_launch(most + _ONE) if most is not None else None
             if outer is not None and outer not in found.setdefault(access.base, []):
@@ -93,7 +96,7 @@ class _Extents:
         sums = (one for one in of_type(grid, "binary_expression") if self._content(one).count("+") == 1)
         inner = next(sums, None)
         left = field(inner, "left") if inner is not None else None
-        return self._outer.polynomial(left) if left is not None else None
+        return self._at(left) if left is not None else None
 
     def _bound_of_quotient(self, node: Node, depth: int) -> Polynomial | None:
         """What `i % n` or `i / n` stays below: n, and what i stays below without the factor n."""
@@ -122,10 +125,19 @@ class _Extents:
         kind, _, axis = name.partition(".")
         if axis not in _AXES or self._launch is None or self._outer is None:
             return None
-        part = self._part(self._launch.block if kind == "threadIdx" else self._launch.grid, axis)
+        part = self._part(self._launch.block if kind in ("threadIdx", "blockDim") else self._launch.grid, axis)
         if kind in ("threadIdx", "blockIdx"):
-            return self._outer.polynomial(part) if part is not None else _ONE
-        return self._outer.polynomial(part) + _ONE if part is not None else polynomials.number(2)
+            return self._at(part) if part is not None else _ONE
+        return self._at(part) + _ONE if part is not None else polynomials.number(2)
+
+    def _at(self, node: Node) -> Polynomial:
+        """A size of the launch, for a kernel with a line of its own in the kernel's parameters."""
+        assert self._outer is not None
+        found = self._outer.polynomial(node)
+        if not self._own:
+            return found
+        foreign = {one: polynomials.name(f"?{one}") for one in found.names}
+        return found.replaced({**foreign, **{one: polynomials.name(name) for one, name in self._passed.items()}})
 
     def _part(self, node: Node | None, axis: str) -> Node | None:
         """One of the sizes of a grid or block; None where it is left out."""
@@ -138,7 +150,7 @@ class _Extents:
     def _at_launch(self, found: Polynomial) -> Polynomial | None:
         """In the launcher's names instead of the kernel's parameters; None where other names are left."""
         found = self._without_quotients(found)
-        if self._launch is None or self._outer is None:
+        if self._launch is None or self._outer is None or self._own:
             known = {one.name for one in self._kernel.parameters}
             return found if found.names <= known else None
         given = dict(zip((one.name for one in self._kernel.parameters), self._launch.arguments, strict=False))
@@ -169,6 +181,13 @@ class _Extents:
 
     def _content(self, node: Node) -> str:
         return self._file.source.content(node)
+
+
+def passed(file: File, kernel: Function, launch: Launch) -> dict[str, str]:
+    """The kernel's parameters by the names that the launching function passes for them."""
+    pairs = zip(kernel.parameters, launch.arguments, strict=False)
+    named = ((file.source.content(node), one) for one, node in pairs if node.type == "identifier")
+    return {name: one.name for name, one in named if not one.is_pointer}
 
 
 def dimensions(file: File, launch: Launch, node: Node) -> tuple[Node, ...]:

@@ -3,19 +3,20 @@
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernelwright.source.cuda import templates
 from kernelwright.source.cuda.accesses import accesses
 from kernelwright.source.cuda.definitions import File, Function, Launch, Parameter
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.extents import STRETCH, extents, guards
+from kernelwright.source.cuda.extents import STRETCH, extents
 from kernelwright.source.cuda.flattened import flattened, with_structures
 from kernelwright.source.cuda.flow import Flow
+from kernelwright.source.cuda.geometry import as_written, told, usual
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.stretches import begins
-from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.cuda.text import field, is_inside, of_type
 from kernelwright.source.cuda.types import DTYPES, VECTOR, WHOLE, dtype_of, is_known
 from kernelwright.source.polynomials import Polynomial
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
@@ -40,6 +41,9 @@ _SMALL = 4  # an integer that is no size
 _ROOM, _ROOMY = 8, 4096  # sizes, and elements that are enough for four of them
 _BLOCK = re.compile(r"(?:sqrt_)?block_?(?:size|dim)|n?threads(?:_?per_?block)?", re.IGNORECASE)
 _BLOCK_SIZE = 128
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_OF_PRODUCT = (("a", "mk"), ("b", "kn"), (r"c|d|out\w*", "mn"))
+"""The sizes of the matrices of a product by what they are called, where accesses do not tell them."""
 _FEW = re.compile(
     r"r|R|k|top_?k|radius|.*(?:kernel_size|ksize|window|sweeps|steps|iters?|iterations|stride|pad|padding|dilation|groups)"
 )
@@ -73,7 +77,7 @@ def lines_from_signature(file: File, kernel: Kernel) -> tuple[str, ...] | Refusa
     entry = file.function(kernel.entry) if kernel.entry is not None else None
     entry = entry if entry is not None else function
     if not entry.templates:
-        return _lines(file, entry, "")
+        return _lines(file, entry, "", file.launches_of(entry.name))
     found = [_lines_of_template(file, entry, given) for given in templates.arguments(file, entry)]
     lines = [one for several in found if not isinstance(several, Refusal) for one in several]
     refusals = (one for one in found if isinstance(one, Refusal))
@@ -83,19 +87,27 @@ def lines_from_signature(file: File, kernel: Kernel) -> tuple[str, ...] | Refusa
 
 def _lines_of_template(file: File, entry: Function, given: tuple[str, ...]) -> tuple[str, ...] | Refusal:
     made = templates.specialised(file, entry, given)
-    function = made.function(entry.name)
-    return _lines(made, function, f"<{', '.join(given)}>") if function is not None else ()
+    function, launches = made.function(entry.name), made.launches_of(entry.name)
+    mine = [templates.launched(file, entry, one) == given for one in file.launches_of(entry.name)]
+    launching = tuple(itertools.compress(launches, mine)) or launches
+    return _lines(made, function, f"<{', '.join(given)}>", launching) if function is not None else ()
 
 
-def _lines(file: File, entry: Function, template: str) -> tuple[str, ...] | Refusal:
-    plan = _plan(file, entry)
+def _lines(file: File, entry: Function, template: str, launches: Sequence[Launch]) -> tuple[str, ...] | Refusal:
+    """Lines for the launches that stand in the text, and for usual ones."""
+    forms = told(file, entry, launches) if entry.is_kernel else ()
+    plan = _plan(file, entry, launches, frozenset(_NAME.findall(" ".join(forms))))
     if isinstance(plan, Refusal):
         return plan
     known = _numbers_in_calls(file, plan.entry)
     values = [dict(zip(plan.sizes, sizes, strict=False)) for sizes in _choices(len(plan.sizes))]
     if plan.sizes and all(name in known for name in plan.sizes):
         values.insert(0, {name: known[name] for name in plan.sizes})
-    forms = _geometries(file, plan) if entry.is_kernel else ("",)
+    sized = plan.sizes or (str(_ALONE[1]),)
+    sure, fixed = (
+        [one for one in forms if bool(_NAME.search(one.replace("dim3", ""))) is named] for named in (True, False)
+    )
+    forms = (*sure, *usual(file, entry, launches, sized), *fixed) if entry.is_kernel else ("",)
     dtypes = _UNKNOWN if any(one.is_pointer and not dtype_of(file, one.base) for one in entry.parameters) else ("",)
     found = [
         _fitting(file, plan, sizes, known, f"{template}{form}", dtype)
@@ -110,12 +122,15 @@ def _lines(file: File, entry: Function, template: str) -> tuple[str, ...] | Refu
     return tuple(dict.fromkeys(found))
 
 
-def _plan(file: File, entry: Function) -> _Plan | Refusal:
+def _plan(file: File, entry: Function, own: Sequence[Launch], launched: frozenset[str]) -> _Plan | Refusal:
+    """`own`: the launches of a kernel that is its own entry; `launched`: the names that they are made of."""
     launches: list[tuple[Function, Launch | None]] = [
         (kernel, launch)
         for launch in file.launches
         if launch.function is entry and (kernel := file.kernel(launch.kernel)) is not None
-    ] or ([(entry, None)] if entry.is_kernel else [])
+    ]
+    itself = not launches and entry.is_kernel
+    launches = launches or ([(entry, next(iter(own), None))] if itself else [])
     unknown = next((one for one in entry.parameters if not is_known(file, one)), None)
     if unknown is not None:
         parameter = file.source.content(unknown.node)
@@ -125,25 +140,45 @@ def _plan(file: File, entry: Function) -> _Plan | Refusal:
     held: dict[str, str] = {}
     starting: set[str] = set()
     for kernel, launch in launches:
-        outer = _outer_names(file, kernel, launch)
+        outer = {} if itself else _outer_names(file, kernel, launch)
         starting |= {outer.get(name, name) for name in begins(Names(file, kernel))}
         indices = _indices(Names(file, kernel))
-        found = extents(file, kernel, launch, dict.fromkeys(indices, _HELD))
+        found = extents(file, kernel, launch, dict.fromkeys(indices, _HELD), itself)
         for name, several in found.items():
             elements.setdefault(outer.get(name, name), []).extend(several)
         for access in accesses(Names(file, kernel)):
             if access.space == "global":
                 written.setdefault(outer.get(access.base, access.base), set()).add(access.kind)
+        for name in _taken(Names(file, kernel)):
+            written.setdefault(outer.get(name, name), set()).add("update")
         held |= {outer.get(name, name): str(_HELD) for name in indices}
     whole = [one.name for one in entry.parameters if not one.is_pointer and WHOLE.match(one.base)]
     used = {name for several in elements.values() for one in several for name in one.names}
-    used |= {outer for kernel, launch in launches for outer in _limits(file, kernel, launch)}
+    used |= {
+        outer for kernel, launch in launches for outer in _limits(file, kernel, None if itself else launch)
+    } | launched
     used -= {name for name in used if _BLOCK.fullmatch(name)}
     product = {"m", "n", "k"} <= {name.lower() for name in whole}
+    used |= {name for name in whole if product and name.lower() in ("m", "n", "k")}
     sizes = tuple(name for name in whole if name in used and (product or not _FEW.fullmatch(name))) or tuple(whole[:3])
     kinds = {name: frozenset(kinds) for name, kinds in written.items()}
     counted = {name: tuple(found) for name, found in elements.items()}
     return _Plan(entry, counted, sizes, kinds, held, frozenset(starting))
+
+
+def _taken(names: Names) -> Iterator[str]:
+    """The pointers that are written through in another way than by an index of their own, as far as anyone can tell."""
+    content = names.file.source.content
+    starts = [one.start for one in accesses(names) if one.start is not None]
+    for node in of_type(names.function.body, "identifier"):
+        parameter, parent = names.function.parameter(content(node)), node.parent
+        if parameter is None or not parameter.is_pointer or parameter.is_const or parent is None:
+            continue
+        subscripted = parent.type == "subscript_expression" and field(parent, "argument") == node
+        above = parent.parent if subscripted else None
+        address = above is not None and above.type == "pointer_expression" and above.children[0].type == "&"
+        if not (subscripted and not address) and not any(is_inside(node, one) for one in starts):
+            yield parameter.name
 
 
 def _outer_names(file: File, kernel: Function, launch: Launch | None) -> dict[str, str]:
@@ -193,14 +228,15 @@ def _choices(count: int) -> Iterator[tuple[int, ...]]:
 
 def _numbers_in_calls(file: File, entry: Function) -> dict[str, int]:
     """The numbers that a call of the entry elsewhere in the file passes for its parameters, as `main` does."""
-    for function in file.functions:
-        names = Names(file, function)
+    for function in (one for one in file.functions if entry.name.encode() in (one.body.text or b"")):
+        numbers = Numbers(Flow(file, function), {})
         for call in of_type(function.body, "call_expression"):
             callee, listed = field(call, "function"), field(call, "arguments")
-            if callee is None or listed is None or file.source.content(callee) != entry.name or function is entry:
+            name = field(callee, "name") if callee is not None and callee.type == "template_function" else callee
+            if name is None or listed is None or file.source.content(name) != entry.name or function is entry:
                 continue
             given = [one for one in listed.named_children if one.type != "comment"]
-            pairs = zip(entry.parameters, (names.number(one) for one in given), strict=False)
+            pairs = zip(entry.parameters, (numbers.whole(one) for one in given), strict=False)
             return {one.name: value for one, value in pairs if value is not None and not one.is_pointer}
     return {}
 
@@ -295,63 +331,9 @@ def _elements(plan: _Plan, name: str, sizes: Mapping[str, int]) -> str:
     worth = [(one.at(sizes).number, one) for one in found]
     numbers = [(number, one) for number, one in worth if number is not None and number > 0]
     if not numbers:
-        return "*".join(plan.sizes) or str(_ALONE[1])
+        lower = {size.lower(): size for size in plan.sizes}
+        two = next((two for pattern, two in _OF_PRODUCT if re.fullmatch(pattern, name, re.IGNORECASE)), "")
+        told = [lower[one] for one in two] if two and {"m", "n", "k"} <= lower.keys() else plan.sizes
+        return "*".join(told) or str(_ALONE[1])
     order = [parameter.name for parameter in plan.entry.parameters]
-    return _written(max(numbers, key=lambda pair: pair[0])[1], order)
-
-
-def _written(one: Polynomial, order: list[str]) -> str:
-    placed = [(tuple(sorted(names, key=order.index)), number) for names, number in one.terms]
-    terms = sorted(placed, key=lambda term: (-len(term[0]), term[0]))
-    parts = [
-        "*".join((*([str(abs(number))] if abs(number) != 1 or not names else []), *names)) for names, number in terms
-    ]
-    signs = ["-" if number < 0 else "+" for _, number in terms]
-    text = parts[0] if signs[0] == "+" else f"-{parts[0]}"
-    return text + "".join(f" {sign} {part}" for sign, part in zip(signs[1:], parts[1:], strict=True))
-
-
-def _geometries(file: File, plan: _Plan) -> tuple[str, ...]:
-    """Launches of a kernel that nothing callable launches: a thread for each element, in as many axes as it asks for.
-
-    The blocks are those of a launch elsewhere in the file, where it says them, and otherwise usual ones.
-    """
-    body = file.source.content(plan.entry.body)
-    axes = [axis for axis in "xyz" if f"threadIdx.{axis}" in body]
-    told = tuple(dict.fromkeys(one for launch in file.launches_of(plan.entry.name) if (one := _block(file, launch))))
-    sizes = plan.sizes or (str(_ALONE[1]),)
-    if len(axes) < 2 or len(sizes) < 2:
-        blocks = [block for block, *rest in told if set(rest) <= {1}] or [256]
-        whole = (*_covered(file, plan), sizes[0])
-        flat = tuple(f"<<<({one}+{block - 1})/{block}, {block}>>>" for one in whole for block in blocks)
-        rows = (f"<<<{sizes[0]}, {blocks[0]}>>>",) if "blockIdx.x" in body and len(sizes) > 1 else ()
-        return tuple(dict.fromkeys((*flat, *rows)))
-    tiles = [(block[0], block[1]) for block in told if len(block) > 1] or [(16, 16)]
-    return tuple(
-        f"<<<dim3(({across}+{x - 1})/{x}, ({down}+{y - 1})/{y}), dim3({x}, {y})>>>"
-        for x, y in tiles
-        for across, down in ((sizes[1], sizes[0]), (sizes[0], sizes[1]))
-    )
-
-
-def _covered(file: File, plan: _Plan) -> Iterator[str]:
-    """What a guard holds the number of a thread in the whole grid below, in the kernel's parameters."""
-    names, order = Names(file, plan.entry), [one.name for one in plan.entry.parameters]
-    for name, (limit, _) in guards(names):
-        value, most = names.values.get(name), names.polynomial(limit)
-        number = names.polynomial(value) if value is not None else None
-        if (
-            number is not None
-            and {"blockIdx.x", "threadIdx.x"} <= number.names
-            and most.terms
-            and most.names <= set(order)
-        ):
-            yield _written(most, order)
-
-
-def _block(file: File, launch: Launch) -> tuple[int, ...]:
-    """The threads of a launch in each axis; () where they are not known."""
-    if launch.block is None:
-        return ()
-    found = Numbers(Flow(file, launch.function), {}).dims(launch.block)
-    return tuple(one for one in found if one is not None) if None not in found and 0 not in found else ()
+    return as_written(max(numbers, key=lambda pair: pair[0])[1], order)

@@ -7,6 +7,8 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.definitions import File, Function, Launch, read_apart
 from kernelwright.source.cuda.expressions import Names
+from kernelwright.source.cuda.flow import Flow
+from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.text import field, of_type
 
 _USUAL = (
@@ -27,7 +29,7 @@ def arguments(file: File, kernel: Function) -> tuple[tuple[str, ...], ...]:
     parameters = list(_parameters(file, kernel))
     if not parameters or any(not kind for _, kind, _ in parameters):
         return ()
-    found = [_launched(file, launch, parameters) for launch in file.launches_of(kernel.name)]
+    found = [launched(file, kernel, one) for one in file.launches_of(kernel.name)]
     usual = [tuple(_usual(name, kind, default, chosen) for name, kind, default in parameters) for chosen in _TYPES]
     several = any(kind == "type" for _, kind, _ in parameters)
     return tuple(dict.fromkeys((*(one for one in found if one is not None), *(usual if several else usual[:1]))))
@@ -82,9 +84,9 @@ def _parameters(file: File, kernel: Function) -> Iterator[tuple[str, str, str]]:
             yield name, "", ""
 
 
-def _launched(file: File, launch: Launch, parameters: list[tuple[str, str, str]]) -> tuple[str, ...] | None:
+def launched(file: File, kernel: Function, launch: Launch) -> tuple[str, ...] | None:
     """The arguments that a launch names, as numbers and types; None where one of them is neither."""
-    given = _listed(launch)
+    given, parameters = _listed(launch), list(_parameters(file, kernel))
     if len(given) > len(parameters):
         return None
     found = [_said(file, launch, node, kind) for node, (_, kind, _) in zip(given, parameters, strict=False)]
@@ -107,11 +109,12 @@ def _said(file: File, launch: Launch, node: Node, kind: str) -> str | None:
         return None if written in launch.function.templates else written
     if _NUMBER.match(written):
         return written
-    number = file.number(written)
-    if number is None and (inner := next(of_type(node, "identifier"), node)) is not None:
-        value = Names(file, launch.function).values.get(file.source.content(inner))
-        number = file.number(file.source.content(value)) if value is not None else None
-    return str(number) if number is not None else None
+    numbers = Numbers(Flow(file, launch.function), {})
+    # A name alone reads as a type.
+    found = numbers.named(written, node) if written.isidentifier() else numbers.of(node)
+    if found is None:
+        return None
+    return str(bool(found)).lower() if kind == "bool" else str(int(found))
 
 
 def _usual(name: str, kind: str, default: str, chosen: str) -> str:

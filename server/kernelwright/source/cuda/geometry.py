@@ -1,0 +1,294 @@
+"""Launches of a kernel as workload lines write them: in the kernel's own parameters, by what launches it, or as is usual."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from tree_sitter import Node
+
+from kernelwright.source.cuda.definitions import MACRO, File, Function, Launch, file_of, read_apart
+from kernelwright.source.cuda.expressions import Names
+from kernelwright.source.cuda.extents import guards
+from kernelwright.source.cuda.flow import Flow
+from kernelwright.source.cuda.numbers import Numbers
+from kernelwright.source.cuda.text import field, parse_apart
+from kernelwright.source.cuda.types import WHOLE
+from kernelwright.source.cuda.variables import plain
+from kernelwright.source.polynomials import Polynomial
+
+_DEEPEST = 16  # variables and helper functions behind one size
+_MOST = 4  # launches of one kernel that are told apart
+_THREADS = 256
+_HELPER = 400  # characters of a function that sizes are computed with
+_OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")
+_ROUNDED_UP = ("ceil", "ceilf", "std::ceil")
+_ROUNDED = (*_ROUNDED_UP, "floor", "floorf", "std::floor")
+_OF_FLOATS = re.compile(r"\b(?:float|double)\b|\d\.|\df\b")
+_AXES = ("x", "y", "z")
+_NUMBER = re.compile(r"\d+$")
+_SUM = re.compile(r"\((.+) \+ (\d+)\)$")
+_CEILING = re.compile(r"(?:i|int|u)?_?(?:ceil_?div|div_?(?:ceil|(?:round)?_?up)|cdiv)(?:_?up)?", re.IGNORECASE)
+"""What functions of other files are called that divide and round up."""
+
+
+def with_launches(file: File, kernel: str, beside: Sequence[str]) -> File:
+    """The file with the functions of other texts that launch one of its kernels, and what their numbers are made of.
+
+    A text that defines the kernel itself launches its own.
+    """
+    others = (file_of(parse_apart(text)) for text in beside)
+    parts = [part for other in others if other.kernel(kernel) is None for part in _launching(other, kernel, file)]
+    return read_apart("\n".join((file.source.text, *parts))) if parts else file
+
+
+def _launching(other: File, kernel: str, file: File) -> Iterator[str]:
+    launching = {one.function.name: one.function for one in other.launches_of(kernel)}
+    if not launching:
+        return
+    for name, value in other.constants.items():
+        if name not in file.constants:
+            yield f"#define {name} {value}"
+    yield from (one[0] for one in MACRO.finditer(other.source.text) if file.macros.function(one[1]) is None)
+    for one in other.functions:
+        text = other.source.content(one.outer)
+        if one.name in launching or (one.is_host and len(text) < _HELPER and file.function(one.name) is None):
+            yield text
+
+
+def told(file: File, kernel: Function, launches: Sequence[Launch]) -> tuple[str, ...]:
+    """The launches, each as `<<<grid, block>>>` in the kernel's parameters, where all that they are made of is known."""
+    found = (_launch(file, kernel, one) for one in launches)
+    return tuple(dict.fromkeys(one for one in found if one is not None))[:_MOST]
+
+
+def _launch(file: File, kernel: Function, launch: Launch) -> str | None:
+    pairs = zip(kernel.parameters, launch.arguments, strict=False)
+    passed = {
+        plain(file.source.content(node)): one.name
+        for one, node in pairs
+        if not one.is_pointer and WHOLE.match(file.aliases.get(one.base, one.base))
+    }
+    spelled = _Spelled(
+        file, launch.function, {name: one for name, one in passed.items() if not _NUMBER.match(name)}, {}
+    )
+    grid, block = spelled.sizes(launch.grid), spelled.sizes(launch.block)
+    shared = spelled.of(launch.shared) if launch.shared is not None else "0"
+    if grid is None or block is None or shared is None:
+        return None
+    written = (_written(grid), _written(block), *(() if shared == "0" else (_bare(shared),)))
+    return f"<<<{', '.join(written)}>>>"
+
+
+def _written(sizes: Sequence[str]) -> str:
+    """A grid or block, without the axes at its end that are 1."""
+    used = max((place for place, size in enumerate(sizes) if size != "1"), default=0) + 1
+    bare = [_bare(size) for size in sizes[:used]]
+    return bare[0] if used == 1 else f"dim3({', '.join(bare)})"
+
+
+def _bare(size: str) -> str:
+    """Without the parentheses around all of it."""
+    inner = size[1:-1]
+    depths = itertools.accumulate((one == "(") - (one == ")") for one in inner)
+    return inner if size.startswith("(") and all(depth >= 0 for depth in depths) else size
+
+
+class _Spelled:
+    """Expressions of a function as a workload line writes them.
+
+    `passed`: the expressions that stand for a parameter of the kernel, by their text; `given`: what the function's own
+    parameters stand for.
+    """
+
+    def __init__(self, file: File, function: Function, passed: Mapping[str, str], given: Mapping[str, str]) -> None:
+        self._flow = Flow(file, function)
+        self._numbers = Numbers(self._flow, {})
+        self._passed = passed
+        self._given = given
+
+    def sizes(self, node: Node | None, depth: int = 0) -> tuple[str, ...] | None:
+        """A grid or block; None where one of its sizes is not known."""
+        if node is None or depth > _DEEPEST:
+            return None
+        node = self._flow.unwrapped(node)
+        if node.type == "identifier" and (made := self._made(node)) is not None:
+            return self.sizes(made, depth + 1)
+        if node.type in ("call_expression", "compound_literal_expression") and self._content(node).startswith("dim3"):
+            node = field(node, "arguments") or field(node, "value") or node
+        if node.type in ("argument_list", "initializer_list", "parameter_list"):
+            listed = [one for one in node.named_children if one.type != "comment"]
+            found = [self.of(one, depth + 1) for one in listed]
+            return tuple(one for one in found if one is not None) if found and None not in found else None
+        whole = self.of(node, depth + 1)
+        return None if whole is None else (whole,)
+
+    def _made(self, node: Node) -> Node | None:
+        """What a `dim3` is made of; None for any other variable, and for one that is changed."""
+        variable = self._flow.variable(node)
+        if variable is None or variable.is_parameter or "dim3" not in self._content(variable.declaration):
+            return None
+        if self._flow.writes(variable):
+            return self._flow.value(variable)
+        declared = variable.node.parent  # dim3 grid(m, n); reads as the declaration of a function
+        return field(declared, "parameters") if declared is not None else None
+
+    def of(self, node: Node, depth: int = 0) -> str | None:
+        """One size; None where it hangs on anything but numbers and what the kernel is given."""
+        if depth > _DEEPEST:
+            return None
+        node = self._flow.unwrapped(node)
+        name = plain(self._content(node))
+        if name in self._passed:
+            return self._passed[name]
+        match node.type:
+            case "identifier":
+                return self._variable(node, depth)
+            case "parameter_declaration" | "type_identifier":  # a size that reads as a type
+                return self._named(node, name, depth)
+            case "binary_expression":
+                return self._binary(node, depth)
+            case "conditional_expression":
+                test = self._numbers.of(field(node, "condition"))
+                taken = field(node, "alternative" if test == 0 else "consequence")
+                return self.of(taken, depth + 1) if taken is not None else None
+            case "field_expression":
+                argument, axis = field(node, "argument"), name[-2:].lstrip(".")
+                whole = self.sizes(argument, depth + 1) if axis in _AXES else None
+                return (*whole, "1", "1")[_AXES.index(axis)] if whole is not None else None
+            case "call_expression":
+                return self._call(node, depth)
+        return self._number(node)
+
+    def _number(self, node: Node) -> str | None:
+        found = self._numbers.of(node)
+        return str(int(found)) if found is not None and found >= 0 else None
+
+    def _variable(self, node: Node, depth: int) -> str | None:
+        variable = self._flow.variable(node)
+        if variable is None:
+            return self._number(node)
+        if variable.is_parameter:
+            return self._given.get(variable.name)
+        value = self._flow.value(variable)
+        return self.of(value, depth + 1) if value is not None else None
+
+    def _named(self, node: Node, name: str, depth: int) -> str | None:
+        seen = [one for one in self._flow.variables.get(name, ()) if one.node.start_byte < node.start_byte]
+        if seen:
+            return self._variable(seen[-1].node, depth)
+        found = self._numbers.named(name, node)
+        return str(int(found)) if found is not None else None
+
+    def _binary(self, node: Node, depth: int) -> str | None:
+        left, right, sign = field(node, "left"), field(node, "right"), field(node, "operator")
+        if left is None or right is None or sign is None or self._content(sign) not in _OPERATORS:
+            return None
+        one, other = self.of(left, depth + 1), self.of(right, depth + 1)
+        if one is None or other is None:
+            return None
+        number = self._number(node) if _NUMBER.match(one) and _NUMBER.match(other) else None
+        return number or _combined(one, self._content(sign), other)
+
+    def _call(self, node: Node, depth: int) -> str | None:
+        callee, arguments = field(node, "function"), field(node, "arguments")
+        name = self._content(callee) if callee is not None else ""
+        given = [one for one in arguments.named_children if one.type != "comment"] if arguments is not None else []
+        if name in _ROUNDED and len(given) == 1:
+            return self._rounded(name, self._flow.unwrapped(given[0]), depth)
+        number = self._number(node)
+        if number is not None:
+            return number
+        file = self._flow.file if self._flow.file.function(name) is not None else self._flow.file.macros
+        function = file.function(name)
+        values = [self.of(one, depth + 1) for one in given]
+        statements = function.body.named_children if function is not None else []
+        if function is None and _CEILING.fullmatch(name) and len(values) == 2 and None not in values:
+            return _divided_up(values[0], values[1])
+        if function is None or None in values or len(values) != len(function.parameters) or len(statements) != 1:
+            return None
+        passed = {one.name: value for one, value in zip(function.parameters, values, strict=True) if value is not None}
+        returned = statements[0].named_children
+        if statements[0].type != "return_statement" or not returned:
+            return None
+        return _Spelled(file, function, {}, passed).of(returned[0], depth + 1)
+
+    def _rounded(self, name: str, node: Node, depth: int) -> str | None:
+        """`ceil(n / 256.0f)` as `(n + 256 - 1) / 256`."""
+        left, right, sign = field(node, "left"), field(node, "right"), field(node, "operator")
+        if node.type != "binary_expression" or left is None or right is None or sign is None:
+            return None
+        one, other = self.of(left, depth + 1), self.of(right, depth + 1)
+        if self._content(sign) != "/" or one is None or other is None:
+            return None
+        up = name in _ROUNDED_UP and _OF_FLOATS.search(self._content(node)) is not None
+        return _divided_up(one, other) if up else f"({one} / {other})"
+
+    def _content(self, node: Node) -> str:
+        return self._flow.content(node)
+
+
+def _divided_up(one: str, other: str) -> str:
+    return f"({_combined(_combined(one, '+', other), '-', '1')} / {other})"
+
+
+def _combined(one: str, sign: str, other: str) -> str:
+    """Two operands, with `n + 255` for `(n + 256) - 1`."""
+    added = _SUM.match(one) if sign == "-" and _NUMBER.match(other) else None
+    return f"({added[1]} + {int(added[2]) - int(other)})" if added is not None else f"({one} {sign} {other})"
+
+
+def usual(file: File, kernel: Function, launches: Sequence[Launch], sizes: Sequence[str]) -> tuple[str, ...]:
+    """Launches with a thread for each element, in as many axes as the kernel asks for.
+
+    The blocks are those of its launches where their numbers are known, and otherwise usual ones.
+    """
+    body = file.source.content(kernel.body)
+    axes = [axis for axis in _AXES if f"threadIdx.{axis}" in body]
+    known = tuple(dict.fromkeys(one for launch in launches if (one := _block(file, launch))))
+    if len(axes) < 2 or len(sizes) < 2:
+        blocks = [block for block, *rest in known if set(rest) <= {1}] or [_THREADS]
+        whole = (*_covered(file, kernel), sizes[0])
+        flat = tuple(f"<<<({one}+{block - 1})/{block}, {block}>>>" for one in whole for block in blocks)
+        rows = (f"<<<{sizes[0]}, {blocks[0]}>>>",) if "blockIdx.x" in body and len(sizes) > 1 else ()
+        return tuple(dict.fromkeys((*flat, *rows)))
+    tiles = [(block[0], block[1]) for block in known if len(block) > 1] or [(16, 16)]
+    return tuple(
+        f"<<<dim3(({across}+{x - 1})/{x}, ({down}+{y - 1})/{y}), dim3({x}, {y})>>>"
+        for x, y in tiles
+        for across, down in ((sizes[1], sizes[0]), (sizes[0], sizes[1]))
+    )
+
+
+def _covered(file: File, kernel: Function) -> Iterator[str]:
+    """What a guard holds the number of a thread in the whole grid below, in the kernel's parameters."""
+    names, order = Names(file, kernel), [one.name for one in kernel.parameters]
+    for name, (limit, _) in guards(names):
+        value, most = names.values.get(name), names.polynomial(limit)
+        number = names.polynomial(value) if value is not None else None
+        if (
+            number is not None
+            and {"blockIdx.x", "threadIdx.x"} <= number.names
+            and most.terms
+            and most.names <= set(order)
+        ):
+            yield as_written(most, order)
+
+
+def _block(file: File, launch: Launch) -> tuple[int, ...]:
+    """The threads of a launch in each axis; () where they are not known."""
+    if launch.block is None:
+        return ()
+    found = Numbers(Flow(file, launch.function), {}).dims(launch.block)
+    return tuple(one for one in found if one is not None) if None not in found and 0 not in found else ()
+
+
+def as_written(one: Polynomial, order: list[str]) -> str:
+    """A polynomial as an expression of a line, its names in an order."""
+    placed = [(tuple(sorted(names, key=order.index)), number) for names, number in one.terms]
+    terms = sorted(placed, key=lambda term: (-len(term[0]), term[0]))
+    parts = [
+        "*".join((*([str(abs(number))] if abs(number) != 1 or not names else []), *names)) for names, number in terms
+    ]
+    signs = ["-" if number < 0 else "+" for _, number in terms]
+    text = parts[0] if signs[0] == "+" else f"-{parts[0]}"
+    return text + "".join(f" {sign} {part}" for sign, part in zip(signs[1:], parts[1:], strict=True))
