@@ -1,6 +1,8 @@
 """Finds the functions that a CUDA text defines, at its top level, in namespaces and in blocks of `extern "C"`."""
 
+import dataclasses
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, tokens_of
@@ -53,7 +55,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """A definition. `tokens`: the indices of the braces of its body; `overloaded`: others of its name take other parameters."""
+    """A definition. `tokens`: the indices of the braces of its body; `alike`: others of its name take other parameters.
+
+    `overloaded`: neither that nor its launch tells it from these. One kernel among functions of the host is told by its launch.
+    """
 
     name: str
     scope: tuple[str, ...]
@@ -65,6 +70,7 @@ class Function:
     start: int
     end: int
     tokens: tuple[int, int]
+    alike: bool = False
     overloaded: bool = False
     member: bool = False
 
@@ -92,12 +98,19 @@ class Function:
 def functions_of(text: str) -> tuple[Function, ...]:
     """The functions that a text defines, in its order; what is half-typed is left out."""
     found = _Reader(text, tokens_of(text)).functions
-    taken: dict[tuple[tuple[str, ...], str], set[tuple[str, ...]]] = {}
+    named: dict[tuple[tuple[str, ...], str], list[Function]] = {}
     for one in found:
-        taken.setdefault((one.scope, one.name), set()).add(tuple(each.type for each in one.parameters))
-    return tuple(
-        Function(**{**vars(one), "overloaded": True}) if len(taken[one.scope, one.name]) > 1 else one for one in found
-    )
+        named.setdefault((one.scope, one.name), []).append(one)
+    return tuple(_among(one, named[one.scope, one.name]) for one in found)
+
+
+def _among(function: Function, named: Sequence[Function]) -> Function:
+    """The function, of those that have its name."""
+    if len({tuple(each.type for each in one.parameters) for one in named}) == 1:
+        return function
+    others = [one for one in named if one is not function]
+    told = function.is_kernel and not function.template and not any(one.on_device or one.template for one in others)
+    return dataclasses.replace(function, alike=True, overloaded=not told)
 
 
 class _Reader:

@@ -50,15 +50,17 @@ def _entry(found: Outline, kernel: int, called: frozenset[str], calling: Mapping
     and that calls no library; one that takes what no line can give only where the kernel does as well. Functions of PyTorch
     extensions are not called.
     """
-    text, launching = found.source.text, [i for i in found.launchers(found.placed[kernel].piece.name) if i != kernel]
+    text, name = found.source.text, found.placed[kernel].piece.name
+    launching = [i for i in found.launchers(name) if i != kernel]
     if not launching:
         return kernel
     above = sorted({i for one in launching for i in calling.get(found.placed[one].piece.name, ())})
-    launchers, outer = ([i for i in some if not uses_pytorch(text, _function(found, i))] for some in (launching, above))
+    own = [i for i in launching if found.placed[i].piece.name != name]  # a line with that name means the kernel
+    launchers, outer = ([i for i in some if not uses_pytorch(text, _function(found, i))] for some in (own, above))
     for i in (*launchers, *outer, kernel):
         if found.placed[i].piece.name in called - {MAIN}:
             return i
-    if MAIN in called and (program := program_of(found, found.placed[kernel].piece.name)) is not None:
+    if MAIN in called and (program := program_of(found, name)) is not None:
         return program
     callable_ = [i for i in launchers if is_callable(_function(found, i))]
     if not all(is_known(found, one) for one in _function(found, kernel).parameters):

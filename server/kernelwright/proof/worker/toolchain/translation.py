@@ -146,7 +146,10 @@ def _entries(text: str) -> Iterator[Edit]:
     for number, entry in enumerate(entries_of(text)):
         one, name = entry.function, entry.function.name
         given = f"<{entry.template}>" if entry.template else ""
-        new = f' static const kw::Entry kw_entry_{number}({number}, &{name}{given}, "{name}", {int(one.is_kernel)});'
+        # A kernel may have its name from a function of the host that launches it.
+        taken = ", ".join(parameter.type for parameter in one.parameters)
+        place = f"static_cast<void (*)({taken})>(&{name})" if one.alike else f"&{name}{given}"
+        new = f' static const kw::Entry kw_entry_{number}({number}, {place}, "{name}", {int(one.is_kernel)});'
         yield Edit(one.end, one.end, new + "".join(_structures(number, entry, structures_of(text))))
 
 

@@ -15,6 +15,7 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.toolchain import building
 from kernelwright.proof.worker.toolchain.unsupported import unsupported
+from kernelwright.source.cuda.kernels import find_kernels
 from kernelwright.values import FailureKind
 
 CUDA = language_of("cuda-cpp")
@@ -40,6 +41,32 @@ def test_a_text_is_loaded_with_its_entries() -> None:
     assert module.number(21) == 42
     assert module.__file__
     CUDA.unload(module)
+
+
+SAME_NAME = """\
+typedef float real;
+__global__ void twice(const real* x, real* __restrict__ y, const int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+}
+void twice(const real* x, real* y, int n, int block) { twice<<<(n + block - 1) / block, block>>>(x, y, n); }
+void shifted(real* x, int n) {}
+void shifted(real* x) {}
+"""
+
+
+def test_a_kernel_is_told_by_its_launch_from_a_host_function_of_its_name() -> None:
+    (kernel,) = find_kernels(SAME_NAME)
+    assert (kernel.name, kernel.entry, kernel.entry_start_line) == ("twice", "twice", 1)
+    for text in (SAME_NAME, CUDA.widened(SAME_NAME)):
+        module = CUDA.load(PATH, text, "subject")
+        dtype = torch.float32 if text == SAME_NAME else torch.float64
+        y = torch.zeros(8, dtype=dtype)
+        module.twice[(2,), (4,), 0](torch.ones(8, dtype=dtype), y, 7)
+        assert y.tolist() == [2.0] * 7 + [0.0]
+        with pytest.raises(TypeError, match="shifted is defined more than once: name a host function that calls it"):
+            module.shifted(y)
+        CUDA.unload(module)
 
 
 TEMPLATE = """\
