@@ -1,5 +1,7 @@
 """Workload lines that are made from the text of a CUDA kernel."""
 
+import dataclasses
+
 import pytest
 
 from kernelwright.source.cuda import read
@@ -190,6 +192,27 @@ EACH = SCALED.format("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) 
 )  # fmt: skip
 def test_a_launch_is_told_in_the_parameters_of_the_kernel(launching: str, launch: str) -> None:
     assert first_line(f"{EACH}{launching}").partition("(y=")[0] == f"k{launch}"
+
+
+DYNAMIC = SCALED.format("extern __shared__ float a[]; a[threadIdx.x] = x[threadIdx.x]; y[threadIdx.x] = a[0];")
+
+
+@pytest.mark.parametrize(
+    ("launching", "launch"),
+    [
+        ("void run(float* y, float* x, int n, int threads_per_block) {"
+         " k<<<n / threads_per_block, threads_per_block, n * sizeof(float)>>>(y, x, n, 2); }", "<<<n / 128, 128, n * 4>>>"),
+        ("int main() { cudaDeviceProp p; k<<<2 * p.multiProcessorCount, n, unknown>>>(y, x, n, 2); }", "<<<8, n, 32768>>>"),
+        ("int main() { k<<<numSMs, p.maxThreadsPerBlock / n>>>(y, x, n, 2); }", "<<<4, 1024 / n, 32768>>>"),
+        ("", "<<<(n+255)/256, 256, 32768>>>"),
+    ],
+)  # fmt: skip
+def test_what_a_launch_leaves_open_gets_usual_numbers(launching: str, launch: str) -> None:
+    text = DYNAMIC + launching
+    kernel = dataclasses.replace(find_kernels(text)[0], entry="k")
+    found = lines_from_signature(read(text), kernel)
+    assert isinstance(found, tuple)
+    assert found[0].partition("(y=")[0] == f"k{launch}"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """Launches of a kernel as workload lines write them: in the kernel's own parameters, by what launches it, or as is usual."""
 
 import itertools
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tree_sitter import Node
 
@@ -18,14 +19,33 @@ from kernelwright.source.polynomials import Polynomial
 
 _DEEPEST = 16  # variables and helper functions behind one size
 _MOST = 4  # launches of one kernel that are told apart
+BLOCK = re.compile(r"(?:sqrt_)?block_?(?:size|dim)|n?threads(?:_?per_?block)?", re.IGNORECASE)
+"""How numbers of threads are called."""
+BLOCK_SIZE = 128
 _THREADS = 256
+_SHARED = 1 << 15
 _HELPER = 400  # characters of a function that sizes are computed with
-_OPERATORS = ("+", "-", "*", "/", "%", "<<", ">>")
+_OPERATORS: Mapping[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": lambda one, other: one // other if other else -1,
+    "%": lambda one, other: one % other if other else -1,
+    "<<": lambda one, other: one << min(other, 62),
+    ">>": operator.rshift,
+}
 _ROUNDED_UP = ("ceil", "ceilf", "std::ceil")
 _ROUNDED = (*_ROUNDED_UP, "floor", "floorf", "std::floor")
 _OF_FLOATS = re.compile(r"\b(?:float|double)\b|\d\.|\df\b")
 _AXES = ("x", "y", "z")
 _NUMBER = re.compile(r"\d+$")
+_OF_DEVICE = (
+    (r"(?:.*\W)?multiProcessorCount|\w*num_?(?:sms?|multiprocessors)", "4"),
+    (r"(?:.*\W)?maxThreadsPerMultiProcessor", "2048"),
+    (r"(?:.*\W)?maxThreadsPerBlock", "1024"),
+    (r"(?:.*\W)?warpSize", "32"),
+)
+"""Numbers of the device by what they are called, as a small one has them: grids that are made of them fit any size."""
 _SUM = re.compile(r"\((.+) \+ (\d+)\)$")
 _CEILING = re.compile(r"(?:i|int|u)?_?(?:ceil_?div|div_?(?:ceil|(?:round)?_?up)|cdiv)(?:_?up)?", re.IGNORECASE)
 """What functions of other files are called that divide and round up."""
@@ -68,15 +88,22 @@ def _launch(file: File, kernel: Function, launch: Launch) -> str | None:
         for one, node in pairs
         if not one.is_pointer and WHOLE.match(file.aliases.get(one.base, one.base))
     }
-    spelled = _Spelled(
-        file, launch.function, {name: one for name, one in passed.items() if not _NUMBER.match(name)}, {}
-    )
+    named = {name: one for name, one in passed.items() if not _NUMBER.match(name)}
+    threads = {one.name: str(BLOCK_SIZE) for one in launch.function.parameters if BLOCK.fullmatch(one.name)}
+    spelled = _Spelled(file, launch.function, named, threads)
     grid, block = spelled.sizes(launch.grid), spelled.sizes(launch.block)
-    shared = spelled.of(launch.shared) if launch.shared is not None else "0"
-    if grid is None or block is None or shared is None:
+    if grid is None or block is None:
         return None
-    written = (_written(grid), _written(block), *(() if shared == "0" else (_bare(shared),)))
-    return f"<<<{', '.join(written)}>>>"
+    shared = spelled.of(launch.shared) if launch.shared is not None else "0"
+    return f"<<<{_written(grid)}, {_written(block)}{_with_shared(file, kernel, shared)}>>>"
+
+
+def _with_shared(file: File, kernel: Function, shared: str | None) -> str:
+    """The bytes of shared memory behind a block; where nothing tells them and the launch sizes an array, many."""
+    if shared is None or shared == "0":
+        sized = any("" in sizes for sizes in Names(file, kernel).shared.values())
+        shared = str(_SHARED) if sized else "0"
+    return f", {_bare(shared)}" if shared != "0" else ""
 
 
 def _written(sizes: Sequence[str]) -> str:
@@ -154,7 +181,7 @@ class _Spelled:
             case "field_expression":
                 argument, axis = field(node, "argument"), name[-2:].lstrip(".")
                 whole = self.sizes(argument, depth + 1) if axis in _AXES else None
-                return (*whole, "1", "1")[_AXES.index(axis)] if whole is not None else None
+                return (*whole, "1", "1")[_AXES.index(axis)] if whole is not None else _of_device(name)
             case "call_expression":
                 return self._call(node, depth)
         return self._number(node)
@@ -166,11 +193,12 @@ class _Spelled:
     def _variable(self, node: Node, depth: int) -> str | None:
         variable = self._flow.variable(node)
         if variable is None:
-            return self._number(node)
+            return self._number(node) or _of_device(self._content(node))
         if variable.is_parameter:
             return self._given.get(variable.name)
         value = self._flow.value(variable)
-        return self.of(value, depth + 1) if value is not None else None
+        told = self.of(value, depth + 1) if value is not None else None
+        return told or _of_device(variable.name)
 
     def _named(self, node: Node, name: str, depth: int) -> str | None:
         seen = [one for one in self._flow.variables.get(name, ()) if one.node.start_byte < node.start_byte]
@@ -186,8 +214,7 @@ class _Spelled:
         one, other = self.of(left, depth + 1), self.of(right, depth + 1)
         if one is None or other is None:
             return None
-        number = self._number(node) if _NUMBER.match(one) and _NUMBER.match(other) else None
-        return number or _combined(one, self._content(sign), other)
+        return _combined(one, self._content(sign), other)
 
     def _call(self, node: Node, depth: int) -> str | None:
         callee, arguments = field(node, "function"), field(node, "arguments")
@@ -227,12 +254,18 @@ class _Spelled:
         return self._flow.content(node)
 
 
+def _of_device(name: str) -> str | None:
+    return next((number for pattern, number in _OF_DEVICE if re.fullmatch(pattern, name, re.IGNORECASE)), None)
+
+
 def _divided_up(one: str, other: str) -> str:
     return f"({_combined(_combined(one, '+', other), '-', '1')} / {other})"
 
 
 def _combined(one: str, sign: str, other: str) -> str:
-    """Two operands, with `n + 255` for `(n + 256) - 1`."""
+    """Two operands, with `n + 255` for `(n + 256) - 1`, and numbers worked out."""
+    if _NUMBER.match(one) and _NUMBER.match(other) and (number := _OPERATORS[sign](int(one), int(other))) >= 0:
+        return str(number)
     added = _SUM.match(one) if sign == "-" and _NUMBER.match(other) else None
     return f"({added[1]} + {int(added[2]) - int(other)})" if added is not None else f"({one} {sign} {other})"
 
@@ -242,18 +275,18 @@ def usual(file: File, kernel: Function, launches: Sequence[Launch], sizes: Seque
 
     The blocks are those of its launches where their numbers are known, and otherwise usual ones.
     """
-    body = file.source.content(kernel.body)
+    body, shared = file.source.content(kernel.body), _with_shared(file, kernel, None)
     axes = [axis for axis in _AXES if f"threadIdx.{axis}" in body]
     known = tuple(dict.fromkeys(one for launch in launches if (one := _block(file, launch))))
     if len(axes) < 2 or len(sizes) < 2:
         blocks = [block for block, *rest in known if set(rest) <= {1}] or [_THREADS]
         whole = (*_covered(file, kernel), sizes[0])
-        flat = tuple(f"<<<({one}+{block - 1})/{block}, {block}>>>" for one in whole for block in blocks)
-        rows = (f"<<<{sizes[0]}, {blocks[0]}>>>",) if "blockIdx.x" in body and len(sizes) > 1 else ()
+        flat = tuple(f"<<<({one}+{block - 1})/{block}, {block}{shared}>>>" for one in whole for block in blocks)
+        rows = (f"<<<{sizes[0]}, {blocks[0]}{shared}>>>",) if "blockIdx.x" in body and len(sizes) > 1 else ()
         return tuple(dict.fromkeys((*flat, *rows)))
     tiles = [(block[0], block[1]) for block in known if len(block) > 1] or [(16, 16)]
     return tuple(
-        f"<<<dim3(({across}+{x - 1})/{x}, ({down}+{y - 1})/{y}), dim3({x}, {y})>>>"
+        f"<<<dim3(({across}+{x - 1})/{x}, ({down}+{y - 1})/{y}), dim3({x}, {y}){shared}>>>"
         for x, y in tiles
         for across, down in ((sizes[1], sizes[0]), (sizes[0], sizes[1]))
     )

@@ -13,7 +13,7 @@ from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import STRETCH, extents
 from kernelwright.source.cuda.flattened import flattened, with_structures
 from kernelwright.source.cuda.flow import Flow
-from kernelwright.source.cuda.geometry import as_written, told, usual
+from kernelwright.source.cuda.geometry import BLOCK, BLOCK_SIZE, as_written, told, usual
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.stretches import begins
 from kernelwright.source.cuda.text import field, is_inside, of_type
@@ -39,8 +39,6 @@ _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multipl
 _HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
 _SMALL = 4  # an integer that is no size
 _ROOM, _ROOMY = 8, 4096  # sizes, and elements that are enough for four of them
-_BLOCK = re.compile(r"(?:sqrt_)?block_?(?:size|dim)|n?threads(?:_?per_?block)?", re.IGNORECASE)
-_BLOCK_SIZE = 128
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _OF_PRODUCT = (("a", "mk"), ("b", "kn"), (r"c|d|out\w*", "mn"))
 """The sizes of the matrices of a product by what they are called, where accesses do not tell them."""
@@ -157,7 +155,7 @@ def _plan(file: File, entry: Function, own: Sequence[Launch], launched: frozense
     used |= {
         outer for kernel, launch in launches for outer in _limits(file, kernel, None if itself else launch)
     } | launched
-    used -= {name for name in used if _BLOCK.fullmatch(name)}
+    used -= {name for name in used if BLOCK.fullmatch(name)}
     product = {"m", "n", "k"} <= {name.lower() for name in whole}
     used |= {name for name in whole if product and name.lower() in ("m", "n", "k")}
     sizes = tuple(name for name in whole if name in used and (product or not _FEW.fullmatch(name))) or tuple(whole[:3])
@@ -289,7 +287,7 @@ def _argument(
     if one.name in sizes:
         return str(sizes[one.name])
     if WHOLE.match(base):
-        return str(known.get(one.name, _SMALL if not _BLOCK.fullmatch(one.name) else _BLOCK_SIZE))
+        return str(known.get(one.name, _SMALL if not BLOCK.fullmatch(one.name) else BLOCK_SIZE))
     if (vector := VECTOR.match(base)) is not None:
         return f"({', '.join(['1'] * int(vector[2]))})"
     if base == "bool":
