@@ -48,3 +48,6 @@ def test_texts_that_launch_a_kernel_of_cuda_the_nearest_file_first(tmp_path: Pat
     home = str(tmp_path / "src/kernels/scale.cuh")
     found = elsewhere.launching(tmp_path, home, "scale", SUPPORT)
     assert found == (CUDA["src/runner.cu"], CUDA["main.cu"])
+    text = '#include "../sizes.h"\n#include <vector>\n' + CUDA["src/kernels/scale.cuh"]
+    (tmp_path / "src/sizes.h").write_text("#define SIZE 4\n")
+    assert elsewhere.beside(tmp_path, home, text, "scale", SUPPORT) == (*found, "#define SIZE 4\n")

@@ -12,12 +12,14 @@ from kernelwright import callers
 from kernelwright.languages import LANGUAGES, LanguageSupport
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import TriedLines, TryLines
+from kernelwright.proof.worker.toolchain.headers import headers_of
 from kernelwright.recording import source_files
 from kernelwright.source.workload.find import code, definitions, uses
 from kernelwright.source.workload.lines import by_entry
 from kernelwright.values import Kernel, Language, Refusal
 
 _MOST_FILES, _MOST_ENTRIES, _OF_AN_ENTRY = 3, 4, 6
+_LONGEST = 1 << 17  # characters of a header that is read
 _SECONDS = 30.0  # for the calls of one file
 
 
@@ -78,6 +80,12 @@ async def launches(
             if lines:
                 return tuple(dict.fromkeys(lines))
     return ()
+
+
+def beside(root: Path, path: str, text: str, name: str, support: LanguageSupport) -> tuple[str, ...]:
+    """The texts that say how a kernel of CUDA C++ is launched: of files that launch it, and of the headers of its own."""
+    headers = headers_of(Path(path).resolve().parent, text)
+    return (*launching(root, path, name, support), *(one.text for one in headers if len(one.text) < _LONGEST))
 
 
 def launching(root: Path, path: str, name: str, support: LanguageSupport) -> tuple[str, ...]:

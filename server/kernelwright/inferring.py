@@ -63,7 +63,7 @@ class Asked:
     kernel: Kernel
     support: LanguageSupport
     root: Path  # below which other files may launch the kernel
-    beside: tuple[str, ...] = ()  # the texts of those that do, in CUDA C++
+    beside: tuple[str, ...] = ()  # the texts of those that do, in CUDA C++, and of headers
 
 
 async def infer(
@@ -76,7 +76,8 @@ async def infer(
 ) -> Inferred | Refusal | Failure:
     """Lines that ran: guesses from the text, and where none did, those that a language model proposes."""
     if asked.support.id != "python" and asked.support.tries_lines:
-        beside = await asyncio.to_thread(elsewhere.launching, asked.root, asked.path, asked.kernel.name, asked.support)
+        known = asked.root, asked.path, asked.text, asked.kernel.name, asked.support
+        beside = await asyncio.to_thread(elsewhere.beside, *known)
         asked = dataclasses.replace(asked, beside=beside)
     guesses = guessed(asked)
     calls = () if isinstance(guesses, Refusal) else guesses

@@ -115,6 +115,21 @@ def test_entries() -> None:
 
 
 @pytest.mark.parametrize(
+    ("launching", "entry"),
+    [
+        ("float* kept[2]; void run(float* x, int n) { k<<<1, n>>>(kept[n], x); }", "k"),
+        ("void run(float* x, int n) { k<<<1, n>>>((float*)partial + n, x); }", "k"),
+        ("void run(float* x, int n) { float* made; cudaMalloc(&made, n); k<<<1, n>>>(made, x + n); }", "run"),
+        ("void run(float* x, int n) { k<<<1, n>>>(NULL, &x[n]); }", "run"),
+        ("void run(float* x, int n) { k<<<1, n>>>(cast(kept), x); }", "run"),
+    ],
+)
+def test_what_launches_a_kernel_on_arrays_of_others_is_no_entry(launching: str, entry: str) -> None:
+    (kernel,) = find_kernels(f"__global__ void k(float* y, const float* x) {{ y[threadIdx.x] = x[0]; }}\n{launching}")
+    assert kernel.entry == entry
+
+
+@pytest.mark.parametrize(
     "gap",
     ["__cluster_dims__(2, 1, 1) ", "__maxnreg__(64) ", "__launch_bounds__(256) ", "__forceinline__ ", "/* 𝄞é */ "],
 )

@@ -275,3 +275,12 @@ def test_pointers_that_are_moved_or_written_through_are_whole_and_kept() -> None
 def test_a_file_with_a_kernel_of_the_same_name_launches_its_own() -> None:
     own = "template <int A, int B> __global__ void mm(int M) {}\n" + RUNNER
     assert lines_beside(TILE, own) == lines_beside(TILE)
+
+
+def test_numbers_and_types_of_headers() -> None:
+    text = SCALED.format("int i = blockIdx.x * WIDTH + threadIdx.x; if (i < n) y[i] = x[i];").replace("float", "real")
+    text += "int main() { k<<<n / WIDTH, WIDTH>>>(y, x, n, 2); }\n"
+    header = "#define WIDTH (8 * LANES)\nconst int LANES = 12;\ntypedef double real;\n"
+    assert lines_beside(text, header)[0].startswith(
+        "k<<<n / 96, 96>>>(y=out(n, dtype=float64), x=randn(n, dtype=float64)"
+    )

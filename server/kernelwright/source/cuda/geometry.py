@@ -54,7 +54,7 @@ _CEILING = re.compile(r"(?:i|int|u)?_?(?:ceil_?div|div_?(?:ceil|(?:round)?_?up)|
 def with_launches(file: File, kernel: str, beside: Sequence[str]) -> File:
     """The file with the functions of other texts that launch one of its kernels, and what their numbers are made of.
 
-    A text that defines the kernel itself launches its own.
+    Of a text that launches it not, such as a header, its numbers and types count; one that defines it launches its own.
     """
     others = (file_of(parse_apart(text)) for text in beside)
     parts = [part for other in others if other.kernel(kernel) is None for part in _launching(other, kernel, file)]
@@ -63,11 +63,12 @@ def with_launches(file: File, kernel: str, beside: Sequence[str]) -> File:
 
 def _launching(other: File, kernel: str, file: File) -> Iterator[str]:
     launching = {one.function.name: one.function for one in other.launches_of(kernel)}
-    if not launching:
-        return
+    yield from (f"typedef {kind} {name};" for name, kind in other.aliases.items() if name not in file.aliases)
     for name, value in other.constants.items():
         if name not in file.constants:
             yield f"#define {name} {value}"
+    if not launching:
+        return
     yield from (one[0] for one in MACRO.finditer(other.source.text) if file.macros.function(one[1]) is None)
     for one in other.functions:
         text = other.source.content(one.outer)

@@ -27,6 +27,7 @@ _STATEMENTS = (
     "while_statement",
     "return_statement",
 )
+_NOTHING = ("NULL", "nullptr")
 _ARITHMETIC = frozenset("+-*/")
 _TYPES = re.compile(r"\b(?:double|float|__?n?v?_?half2?|__nv_bfloat16|u?int\d*(?:_t)?|unsigned|long|short|char)\b")
 _FRAMEWORK = re.compile(r"\b(?:torch::|at::)?Tensor\b|\bstd::|\bpy::")
@@ -65,7 +66,25 @@ def _entry(found: Outline, kernel: int, called: frozenset[str], calling: Mapping
     callable_ = [i for i in launchers if is_callable(_function(found, i))]
     if not all(is_known(found, one) for one in _function(found, kernel).parameters):
         return next(iter(callable_), kernel)
-    return next((i for i in callable_ if is_plain(found, text, _function(found, i))), kernel)
+    plain = (i for i in callable_ if is_plain(found, text, _function(found, i)))
+    return next((i for i in plain if _passes_its_own(found.placed[i].piece, _function(found, kernel))), kernel)
+
+
+def _passes_its_own(launching: Piece, kernel: Function) -> bool:
+    """Whether a function launches a kernel on arrays that it is given or makes, and on none that others left in globals."""
+    assert launching.file is not None
+    assert launching.function is not None
+    content = launching.file.source.content
+    declared = {one.name for one in launching.function.parameters}
+    for node in of_type(launching.function.body, "declaration", "for_range_loop"):
+        declared |= {content(one) for one in of_type(node, "identifier")}
+    for launch in launching.file.launches_of(kernel.name):
+        for one, argument in zip(kernel.parameters, launch.arguments, strict=False):
+            first = next(of_type(argument, "identifier", "call_expression"), None)
+            named = content(first) if first is not None and first.type == "identifier" else None
+            if one.is_pointer and named is not None and named not in declared and named not in _NOTHING:
+                return False
+    return True
 
 
 def program_of(found: Outline, name: str) -> int | None:

@@ -307,8 +307,10 @@ def _declared(
         if dynamic:
             if not inside:
                 made.append(f"static kw::Dynamic<{base}> {name};")
-            else:
-                made.append(f'{base}* {name} = ({base}*)kw::dynamic_shared("{name}", sizeof({base}));')
+                continue
+            rows = dims.partition("]")[2].strip()  # of `tiles[][64 + 4]`
+            kind, held = (f"{base}(*){rows}", f"{base} (*{name}){rows}") if rows else (f"{base}*", f"{base}* {name}")
+            made.append(f'{held} = ({kind})kw::dynamic_shared("{name}", sizeof({base}));')
             continue
         size = f"sizeof({base}{dims})"
         at = f'kw::shared(&kw_shared_{number}, {size}, "{name}", sizeof({base}), {line})'

@@ -110,3 +110,12 @@ __global__ void halves(const half* a, const half* b, half* sum, half* ratio, hal
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) { sum[i] = a[i] + b[i]; ratio[i] = a[i] / b[i]; fused[i] = __hfma(a[i], b[i], a[i]); }
 }
+
+// Shared memory that the launch sizes, as rows.
+__global__ void turned(const float* x, float* y, int rows) {
+  extern __shared__ float tile[][32 + 1];
+  for (int r = 0; r < rows; r++) tile[r][threadIdx.x] = x[r * 32 + threadIdx.x];
+  __syncthreads();
+  if ((int)threadIdx.x < rows)
+    for (int i = 0; i < 32; i++) y[i * rows + threadIdx.x] = tile[threadIdx.x][i];
+}

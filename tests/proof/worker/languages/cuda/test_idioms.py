@@ -134,3 +134,11 @@ def test_arithmetic_of_sixteen_bits(module: ModuleType) -> None:
     with np.errstate(over="ignore"):
         expected = (a.double() * b.double() + a.double()).numpy().astype(np.float16)
     assert (fused.numpy() == expected).all()
+
+
+def test_rows_of_shared_memory_that_the_launch_sizes(module: ModuleType) -> None:
+    y = torch.zeros(32, 5)
+    module.turned[(1,), (32,), 5 * 33 * 4](X, y, 5)
+    assert torch.equal(y, X[:160].view(5, 32).T)
+    with pytest.raises(KernelFault, match="writes shared tile"):
+        module.turned[(1,), (32,), 4 * 33 * 4](X, y, 5)
