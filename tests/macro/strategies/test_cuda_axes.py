@@ -1,8 +1,10 @@
 """cuda.coalesce-mapping: which kernels get their thread axes swapped, and how the launch goes along."""
 
 import pytest
+import torch
 
 from kernelwright.macro.strategies.cuda_coalesce_mapping import STRATEGY
+from kernelwright.proof.worker.languages.cuda import LANGUAGE
 from macro.cuda_files import refusal, rewritten
 
 KERNEL = """\
@@ -19,6 +21,17 @@ extern "C" void solve(const float* x, float* y, int rows, int columns) {{
 BODY = "y[row * columns + column] = 2.0f * x[row * columns + column];"
 SQUARE = "scale<<<dim3((rows + 15) / 16, (columns + 15) / 16), dim3(16, 16)>>>(x, y, rows, columns);"
 SWAPPED = "blockIdx.x * blockDim.y + threadIdx.y", "blockIdx.y * blockDim.x + threadIdx.x"
+
+
+BY_LINE = """\
+// workload: scale<<<dim3((rows + 15) / 16, (columns + 15) / 16), dim3(16, 16)>>>(x=randn(rows * columns), \
+y=out(rows * columns), rows=64, columns=64)
+"""
+STAGED = """{
+        __shared__ float tile[1024];
+        tile[threadIdx.x * blockDim.y + threadIdx.y] = x[row * columns + column];
+        y[row * columns + column] = 2.0f * tile[threadIdx.x * blockDim.y + threadIdx.y] + threadIdx.z;
+    }"""
 
 
 def kernel(body: str = BODY, launch: str = SQUARE) -> str:
@@ -78,9 +91,41 @@ def test_a_square_grid_is_swapped_too() -> None:
         (kernel("y[row * columns + column] = x[row * columns] + twice(threadIdx);"), "as a whole"),
         (kernel(launch="scale<<<rows, 256>>>(x, y, rows, columns);"), "one dimension"),
         (kernel(launch="dim3 b(32, 8);\n    scale<<<1, b>>>(x, y, rows, columns);\n    use(b);"), "for more than this launch"),
-        (kernel(launch=SQUARE + "\n    " + SQUARE), "launched in 2 places"),
+        (kernel(launch=SQUARE + "\n    " + SQUARE.replace("dim3(16, 16)", "256")), "one dimension"),
+        (BY_LINE.replace("dim3(16, 16)", "16") + kernel(), "one dimension"),
+        (BY_LINE + kernel("y[row * columns + column] = __shfl_sync(~0u, x[row * columns], 1);"), "share a warp"),
         ("#define ME threadIdx.x\n" + kernel("y[row * columns + column] = ME;"), "reads the thread's index itself"),
     ],
 )  # fmt: skip
 def test_what_depends_on_the_axes_is_refused(text: str, reason: str) -> None:
     assert reason in refusal(STRATEGY, text)
+
+
+@pytest.mark.parametrize(
+    "text", [BY_LINE + kernel(), kernel(launch=SQUARE + "\n    " + SQUARE)], ids=["line", "launches"]
+)
+def test_threads_are_numbered_anew_where_the_launch_stays(text: str) -> None:
+    (after,) = rewritten(STRATEGY, text)
+    assert after == text.replace(
+        "    int row = blockIdx.x * blockDim.x + threadIdx.x;\n    int column = blockIdx.y * blockDim.y + threadIdx.y;\n",
+        "    // Neighbouring threads of a warp lie along y.\n"
+        "    const unsigned int lane = threadIdx.y * blockDim.x + threadIdx.x;\n"
+        "    const unsigned int tx = lane / blockDim.y, ty = lane % blockDim.y;\n"
+        "    int row = blockIdx.x * blockDim.x + tx;\n    int column = blockIdx.y * blockDim.y + ty;\n",
+    )
+
+
+@pytest.mark.parametrize("body", [BODY, STAGED], ids=["plain", "staged"])
+@pytest.mark.parametrize("block", [(16, 16, 1), (5, 3, 1), (1, 7, 1), (32, 1, 1)])
+def test_threads_that_are_numbered_anew_do_the_same(monkeypatch, body: str, block: tuple[int, ...]) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    text, rows, columns = BY_LINE + kernel(body), 37, 19
+    x, found = torch.randn(rows, columns), list[torch.Tensor]()
+    for one in (text, *rewritten(STRATEGY, text)):
+        module, y = LANGUAGE.load("/nowhere/scale.cu", one, "axes"), torch.full((rows, columns), torch.nan)
+        grid = (-(-rows // block[0]), -(-columns // block[1]))
+        module.scale[grid, block, 0](x, y, rows, columns)
+        LANGUAGE.unload(module)
+        found.append(y)
+    assert torch.equal(found[0], found[1])
+    assert not found[0].isnan().any()

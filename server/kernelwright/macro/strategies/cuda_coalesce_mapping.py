@@ -2,7 +2,7 @@
 
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
-from kernelwright.micro.rewrite.cuda_axes import scattered, swapped_axes, traffic
+from kernelwright.micro.rewrite.cuda_axes import renumbered, scattered, swapped_axes, traffic
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.values import Refusal
 
@@ -16,7 +16,8 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
         return Refusal("No pointer of the kernel is read or written by index, so nothing says how its threads lie.")
     if now < _WORTH * then:
         return Refusal("threadIdx.x already runs along the elements that lie beside each other, as far as can be read.")
-    patch = swapped_axes(sight)
+    alone = sight.is_entry or len(sight.launches) != 1
+    patch = renumbered(sight) if alone else swapped_axes(sight)
     if isinstance(patch, Refusal):
         return patch
     access = sight.content(worst.node)
@@ -62,9 +63,13 @@ a row apart touch 32 of them to use 4 bytes of each, while neighbours share 4.
 The grid stays as it is, so that no size that worked before comes to the limit of 65535 blocks along y; only where both its
 sizes are the same expression are `blockIdx` and `gridDim` swapped too. The same threads do the same work in either case.
 
+Where the launch stays as it is, since a workload line makes it or it stands in several places, the kernel counts the threads of
+its block and takes two other indices from their number: `threadIdx.y * blockDim.x + threadIdx.x` divided by `blockDim.y`, and
+the rest. Each block has the same pairs of indices as before.
+
 How the axes lie is read from the kernel's index expressions, loops counted. It does not apply where the kernel relies on
-which threads share a warp (shuffles, votes, `warpSize`), where a function or macro asks for the thread's index itself, where
-the blocks have one dimension, or where the kernel is launched in several places.
+which threads share a warp (shuffles, votes, `warpSize`), where a function or macro asks for the thread's index itself, or where
+the blocks have one dimension.
 """,
     instruction="""\
 Swap the roles of threadIdx.x and threadIdx.y in this kernel, with blockDim and the block's sizes at the launch, so that

@@ -4,8 +4,8 @@ import re
 
 from tree_sitter import Node
 
-from kernelwright.micro.rewrite.cuda_code import other_threads, plain
-from kernelwright.micro.rewrite.cuda_patch import Patch
+from kernelwright.micro.rewrite.cuda_code import fresh, other_threads, plain
+from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda import Launch
 from kernelwright.source.cuda.accesses import Access, flat_index
@@ -43,6 +43,35 @@ def swapped_axes(sight: CudaSight) -> Patch | Refusal:
             if axis in _OTHER:
                 patch.replace(member, _OTHER[axis])
     return patch if is_square else _with_swapped_block(sight, launch, patch)
+
+
+def renumbered(sight: CudaSight) -> Patch | Refusal:
+    """The kernel alone, whose threads of a block take each other's places so that neighbours lie along y.
+
+    Each block still has one thread for each pair of indices, whatever its sizes and whoever launches it.
+    """
+    blocks = [sight.line_block] if sight.is_entry else [one.block for one in sight.apart]
+    if any(block is not None and len(block) < 2 for block in blocks):
+        line = sight.kernel.name_node.start_point.row
+        return Refusal("The blocks have one dimension, so there are no axes to swap.", line)
+    barrier = _stands_in_the_way(sight)
+    if barrier is not None:
+        return barrier
+    lane, x, y = (fresh(sight.file, *names) for names in (("lane", "thread"), ("tx", "thread_x"), ("ty", "thread_y")))
+    patch, source = sight.patch(), sight.file.source
+    for node in of_type(sight.kernel.body, "field_expression"):
+        name = plain(source, node)
+        if name in ("threadIdx.x", "threadIdx.y"):
+            patch.replace(node, x if name.endswith("x") else y)
+    first = next((one for one in sight.kernel.body.named_children if one.type != "comment"), None)
+    indent = indent_of(source, first) if first is not None else "    "
+    made = (
+        "// Neighbouring threads of a warp lie along y.",
+        f"const unsigned int {lane} = threadIdx.y * blockDim.x + threadIdx.x;",
+        f"const unsigned int {x} = {lane} / blockDim.y, {y} = {lane} % blockDim.y;",
+    )
+    start = sight.kernel.body.start_byte + 1
+    return patch.between(start, start, "".join(f"\n{indent}{line}" for line in made))
 
 
 def traffic(sight: CudaSight, axis: str) -> int:

@@ -15,14 +15,15 @@ from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import dimensions
 from kernelwright.source.cuda.syntax import Fault, syntax_problem
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
-from kernelwright.values import Device, Kernel, Refusal, TensorSpec, Workload
+from kernelwright.values import Call, Device, Kernel, Refusal, TensorSpec, Workload
 
 
 @dataclass(frozen=True, eq=False)
 class CudaSight:
     """A kernel with its launches. `given` are the arguments of the performance case by the entry's parameter names.
 
-    `is_entry`: the workload calls the kernel itself, so that no launch of the text is looked at by the gate.
+    `is_entry`: the workload calls the kernel itself, so that no launch of the text is looked at by the gate; `line_block`: with
+    how many threads in each dimension of a block.
     """
 
     file: File
@@ -31,6 +32,7 @@ class CudaSight:
     given: Mapping[str, object]
     device: Device
     is_entry: bool = False
+    line_block: tuple[int, ...] = ()
 
     @property
     def source(self) -> str:
@@ -134,16 +136,21 @@ def cuda_sight(text: str, kernel: Kernel, workload: Workload | None, device: Dev
         fault = syntax_problem(text) or Fault(kernel.start_line, "the grammar cannot read it")
         return Refusal(f"The kernel does not parse at line {fault.line + 1}: {fault.message}.", fault.line)
     is_entry = workload is not None and workload.entry == kernel.name
-    return CudaSight(file, function, file.launches_of(kernel.name), _given(file, workload), device, is_entry)
+    call = _call(workload)
+    given = _given(file, call) if call is not None else {}
+    block = call.block or () if call is not None and is_entry else ()
+    return CudaSight(file, function, file.launches_of(kernel.name), given, device, is_entry, block)
 
 
-def _given(file: File, workload: Workload | None) -> dict[str, object]:
-    if workload is None or not workload.cases:
-        return {}
+def _call(workload: Workload | None) -> Call | None:
+    """The performance case; None where it cannot be evaluated."""
     try:
-        call = evaluate(workload.cases[0].text)
+        return evaluate(workload.cases[0].text) if workload is not None and workload.cases else None
     except WorkloadError:
-        return {}
+        return None
+
+
+def _given(file: File, call: Call) -> dict[str, object]:
     entry = file.function(call.entry)
     names = [one.name for one in entry.parameters] if entry is not None else []
     return {**dict(zip(names, call.args, strict=False)), **call.kwargs}
