@@ -18,6 +18,10 @@ KERNEL = "__global__ void k(float* x) { x[threadIdx.x] = TWICE(x[threadIdx.x]); 
         "template <class T>\nvoid sorted(T* x) { thrust::sort(x, x + 4); }\n",
         "void launch(Context& context) { k<<<1, 32>>>(context.x); }\n",
         "namespace inner { void helper() { multiply(); } }\n",
+        'extern "C" float* multiply(cublasHandle_t handle);\nfloat* multiply(cublasHandle_t handle) { return 0; }\n',
+        "int run(int argc, char** argv);\nint main() { return run(0, 0); }\nint run(int argc, char** argv) { k<<<1, 1>>>(0); }\n",
+        "template <class T> struct Sorted { T* sort() { return thrust::sort(this); } };\n",
+        "template <> class Sorted<float> { cublasHandle_t handle; };\n",
     ],
 )
 def test_functions_that_nothing_uses_are_left_out(gone: str) -> None:
@@ -33,7 +37,9 @@ def test_functions_that_nothing_uses_are_left_out(gone: str) -> None:
     "kept",
     [
         "void launch(float* x, int n) { k<<<1, n>>>(x); }\n",
-        "struct Shape { int size() const { return 4; } };\n",
+        "struct Shape { int size() const { return 4; } };\nShape shape;\n",
+        "float doubled(float, int);\n",
+        'extern "C" int launch(float* x);\nint (*other)(float*) = launch;\n',
         "__device__ float doubled(double x) { return 2 * x; }\n",
         "#ifdef FAST\n__device__ float other(int x) {\n#else\n__device__ float other(long x) {\n#endif\n  return x;\n}\n",
     ],

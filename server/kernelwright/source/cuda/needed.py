@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from tree_sitter import Node
 
 from kernelwright.source.cpp import Kind, tokens_of
-from kernelwright.source.cuda.definitions import File, Function, read_apart
+from kernelwright.source.cuda.definitions import HOLDERS, File, Function, read_apart
 from kernelwright.source.cuda.kernels import is_callable, is_plain
+from kernelwright.source.cuda.text import field
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEFINE = re.compile(r"#\s*define\s+(\w+)")
@@ -19,12 +20,13 @@ _WRITTEN = re.compile(r"[^\r\n]+")
 
 @functools.lru_cache(maxsize=32)
 def needed(text: str, kernel: str, entry: str, beside: str = "") -> str:
-    """The text with blanks in place of the functions that neither a kernel and its entry nor what they use mention.
+    """The text with blanks in place of the functions and classes that neither a kernel and its entry nor what they use mention.
 
     What the function `beside` uses stays, too.
 
-    So a kernel is compiled though other functions of its file call libraries, or what no emulator has. Kept are
-    declarations of all kinds, members, and the host functions that launch the kernel and could be its entry.
+    So a kernel is compiled though other functions of its file call libraries, or what no emulator has. A function that is
+    declared before goes with its declaration. Kept are all other declarations, members, and the host functions that launch
+    the kernel and could be its entry.
     """
     file = read_apart(text)
     places = dict(_removable(file))
@@ -52,9 +54,36 @@ def _removable(file: File) -> Iterator[tuple[tuple[int, int], str]]:
             yield file.source.span(node), one.name
 
 
+    for node, name in _declared(file.source.tree.root_node):
+        if name is not None and name.type in ("identifier", "type_identifier") and not node.has_error:
+            yield file.source.span(_linked(node)), file.source.content(name)
+
+
+def _declared(holder: Node) -> Iterator[tuple[Node, Node | None]]:
+    """The functions that are declared without a body, and the classes, each with its name."""
+    for node in holder.named_children:
+        inner = node
+        while inner.type == "template_declaration":
+            inner = inner.named_children[-1]
+        if inner.type in ("struct_specifier", "class_specifier") and field(inner, "body") is not None:
+            name = field(inner, "name")
+            yield node, field(name, "name") if name is not None and name.type == "template_type" else name
+        elif inner.type == "declaration":
+            declarator = field(inner, "declarator")
+            while declarator is not None and declarator.type in ("pointer_declarator", "reference_declarator"):
+                declarator = field(declarator, "declarator")
+            if declarator is not None and declarator.type == "function_declarator":
+                yield node, field(declarator, "declarator")
+        elif node.type in HOLDERS:
+            yield from _declared(node)
+
+
 def _whole(function: Function) -> Node:
-    """The definition with `extern "C"` in front of it."""
-    node = function.outer
+    return _linked(function.outer)
+
+
+def _linked(node: Node) -> Node:
+    """A definition with `extern "C"` in front of it."""
     linked = node.parent is not None and node.parent.type == "linkage_specification"
     return node.parent if linked and node.parent is not None else node
 
