@@ -114,7 +114,7 @@ async def _inferred(engine: Engine, file: Path, text: str) -> tuple[Recorded, ..
 
 def _examined(file: str, text: str, kernel: Kernel, lines: Sequence[Recorded]) -> tuple[Found, tuple[str, ...]]:
     """What can be done with one kernel, and where no strategy is enabled for its line, why each is not."""
-    found = next((one for one in lines if one.entry.name == kernel.entry), None)
+    found = next((one for one in lines if kernel.name in one.entry.kernels), None)
     workload = SUPPORT.workload(text, kernel.entry)
     if isinstance(workload, Refusal) or (found is not None and kernel.name in found.unreached):
         said = found.refused[0] if found is not None and found.refused else "its entry's lines launch other kernels"

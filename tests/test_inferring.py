@@ -214,3 +214,44 @@ def test_a_kernel_is_launched_as_another_file_of_the_workspace_does(tmp_path: Pa
     assert isinstance(answer, Inferred), answer
     assert answer.lines
     assert all("tiles<96><<<(n + 95) / 96, 96>>>" in one for one in answer.lines)
+
+
+UNREADY = """\
+static bool ready = false;
+__global__ void first(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+}
+__global__ void second(float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += 1.0f;
+}
+void run(const float* x, float* y, int n) {
+  if (!ready) return;
+  first<<<(n + 63) / 64, 64>>>(x, y, n);
+  second<<<(n + 31) / 32, 32>>>(y, n);
+}
+"""
+
+
+def test_kernels_are_launched_themselves_where_what_launches_them_does_not(tmp_path: Path) -> None:
+    file = tmp_path / "unready.cu"
+    file.write_text(UNREADY)
+
+    async def body() -> Inferred | Nothing:
+        engine = Engine(tmp_path, Settings(), Lent())
+        try:
+            return await engine.infer(str(file), UNREADY, "first", support=CUDA)
+        finally:
+            await engine.close()
+
+    answer = asyncio.run(body())
+    assert isinstance(answer, Inferred), answer
+    launched = {line.partition("(x=")[0].partition("(y=")[0] for line in answer.lines}
+    assert launched == {
+        "// workload: first<<<(n + 63) / 64, 64>>>",
+        "// workload: second<<<(n + 31) / 32, 32>>>",
+    }
+    assert not answer.unreached
+    kernels = CUDA.kernels("\n".join((*answer.lines, UNREADY)))
+    assert [one.entry for one in kernels] == ["first", "second"]

@@ -75,10 +75,7 @@ async def infer(
     cancel: asyncio.Event | None,
 ) -> Inferred | Refusal | Failure:
     """Lines that ran: guesses from the text, and where none did, those that a language model proposes."""
-    if asked.support.id != "python" and asked.support.tries_lines:
-        known = asked.root, asked.path, asked.text, asked.kernel.name, asked.support
-        beside = await asyncio.to_thread(elsewhere.beside, *known)
-        asked = dataclasses.replace(asked, beside=beside)
+    asked = await _with_others(asked)
     guesses = guessed(asked)
     calls = () if isinstance(guesses, Refusal) else guesses
     if asked.kernel.entry is None and asked.kernel.language is Language.TRITON:
@@ -92,6 +89,9 @@ async def infer(
     ran = isinstance(answer, Inferred) and answer.lines
     if isinstance(answer, Inferred) and not ran and isinstance(guesses, Refusal):
         answer = guesses
+    if not ran and asked.kernel.language is Language.CUDA and asked.kernel.entry != asked.kernel.name:
+        alone = await _alone(asked, workers, import_seconds, report, cancel)
+        ran, answer = bool(alone.lines), alone if alone.lines else answer
     if ran or isinstance(answer, Failure) or account is None or not asked.support.tries_lines:
         return answer
     proposals = await proposed(asked, answer, account, report, cancel)
@@ -99,6 +99,35 @@ async def infer(
         report(proposals.reason)
         return answer
     return await _tried(asked, proposals, workers, import_seconds, report, cancel)
+
+
+async def _with_others(asked: Asked) -> Asked:
+    """What other files say of the launches of a kernel of CUDA C++."""
+    if asked.support.id == "python" or not asked.support.tries_lines:
+        return asked
+    known = asked.root, asked.path, asked.text, asked.kernel.name, asked.support
+    return dataclasses.replace(asked, beside=await asyncio.to_thread(elsewhere.beside, *known))
+
+
+async def _alone(
+    asked: Asked, workers: Workers, import_seconds: float, report: Callable[[str], None], cancel: asyncio.Event | None
+) -> Inferred:
+    """Launches of kernels of CUDA C++ themselves, where no line of the host function that launches them ran."""
+    found = dict[str, Inferred]()
+    for kernel in _of_entry(asked):
+        alone = await _with_others(dataclasses.replace(asked, kernel=dataclasses.replace(kernel, entry=kernel.name)))
+        calls = guessed(alone)
+        answer = (
+            None if isinstance(calls, Refusal) else await _tried(alone, calls, workers, import_seconds, report, cancel)
+        )
+        if isinstance(answer, Inferred):
+            found[kernel.name] = answer
+    lines = tuple(line for one in found.values() for line in one.lines)
+    refused = tuple(reason for one in found.values() for reason in one.refused)
+    missed = tuple(
+        kernel.name for kernel in _of_entry(asked) if kernel.name not in found or not found[kernel.name].lines
+    )
+    return Inferred(lines, sum(one.tried for one in found.values()), refused, missed)
 
 
 def guessed(asked: Asked) -> tuple[str, ...] | Refusal:
@@ -125,6 +154,8 @@ def _own_launches(asked: Asked) -> dict[str, tuple[str, ...]]:
 def _of_entry(asked: Asked) -> tuple[Kernel, ...]:
     """The kernels of Triton and CUDA that the entry launches."""
     entry = asked.kernel.entry
+    if asked.kernel.language is Language.CUDA and entry == asked.kernel.name:
+        return (asked.kernel,)
     same = asked.support.kernels(asked.text) if entry is not None else (asked.kernel,)
     return tuple(kernel for kernel in same if kernel.entry == entry and kernel.language is not Language.TORCH)
 

@@ -19,7 +19,8 @@ KERNEL = "__global__ void k(float* x) { x[threadIdx.x] = TWICE(x[threadIdx.x]); 
         "void launch(Context& context) { k<<<1, 32>>>(context.x); }\n",
         "namespace inner { void helper() { multiply(); } }\n",
         'extern "C" float* multiply(cublasHandle_t handle);\nfloat* multiply(cublasHandle_t handle) { return 0; }\n',
-        "int run(int argc, char** argv);\nint main() { return run(0, 0); }\nint run(int argc, char** argv) { k<<<1, 1>>>(0); }\n",
+        "int run(char** argv);\nint main() { return run(0); }\nint run(char** argv) { k<<<1, 1>>>(0); }\n",
+        "void launch(float* x, int n) { cublasSgemm(handle); k<<<1, n>>>(x); }\n",
         "template <class T> struct Sorted { T* sort() { return thrust::sort(this); } };\n",
         "template <> class Sorted<float> { cublasHandle_t handle; };\n",
     ],
@@ -36,7 +37,6 @@ def test_functions_that_nothing_uses_are_left_out(gone: str) -> None:
 @pytest.mark.parametrize(
     "kept",
     [
-        "void launch(float* x, int n) { k<<<1, n>>>(x); }\n",
         "struct Shape { int size() const { return 4; } };\nShape shape;\n",
         "float doubled(float, int);\n",
         'extern "C" int launch(float* x);\nint (*other)(float*) = launch;\n',
@@ -46,3 +46,8 @@ def test_functions_that_nothing_uses_are_left_out(gone: str) -> None:
 )
 def test_what_may_be_used_stays(kept: str) -> None:
     assert needed(HEAD + kept + DOUBLED + KERNEL, "k", "k") == HEAD + kept + DOUBLED + KERNEL
+
+
+def test_functions_that_launch_the_kernel_stay_where_one_of_them_is_called() -> None:
+    several = "void launch(float* x, int n) { k<<<1, n>>>(x); }\nvoid other(float* x) { k<<<1, 32>>>(x); }\n"
+    assert needed(HEAD + DOUBLED + KERNEL + several, "k", "launch") == HEAD + DOUBLED + KERNEL + several

@@ -25,13 +25,15 @@ def needed(text: str, kernel: str, entry: str, beside: str = "") -> str:
     What the function `beside` uses stays, too.
 
     So a kernel is compiled though other functions of its file call libraries, or what no emulator has. A function that is
-    declared before goes with its declaration. Kept are all other declarations, members, and the host functions that launch
-    the kernel and could be its entry.
+    declared before goes with its declaration. Kept are all other declarations, members, and beside a host function that is
+    the entry those that could be it, since they launch the kernel too.
     """
     file = read_apart(text)
     places = dict(_removable(file))
     launchers = {one.function.name: one.function for one in file.launches_of(kernel)}
-    launching = {name for name, one in launchers.items() if is_callable(one) and is_plain(file, text, one)}
+    launching = {
+        name for name, one in launchers.items() if entry != kernel and is_callable(one) and is_plain(file, text, one)
+    }
     used = _used(text, sorted(places), places, {kernel, entry, beside, *launching})
     parts, at = list[str](), 0
     for span in sorted(place for place, name in places.items() if name not in used):
@@ -52,7 +54,6 @@ def _removable(file: File) -> Iterator[tuple[tuple[int, int], str]]:
         conditions = _CONDITION.findall(content)
         if content.count("{") == content.count("}") and conditions.count("if") == conditions.count("endif"):
             yield file.source.span(node), one.name
-
 
     for node, name in _declared(file.source.tree.root_node):
         if name is not None and name.type in ("identifier", "type_identifier") and not node.has_error:
