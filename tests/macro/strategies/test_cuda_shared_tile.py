@@ -1,8 +1,10 @@
 """cuda.shared-tile: the tiles of products, distances and transposes, and what does not go into tiles."""
 
 import pytest
+import torch
 
 from kernelwright.macro.strategies.cuda_shared_tile import STRATEGY
+from kernelwright.proof.worker.languages.cuda import LANGUAGE
 from macro.cuda_files import refusal, rewritten
 
 KERNEL = """\
@@ -191,3 +193,40 @@ def test_other_transposes_keep_their_blocks(was: str, becomes: str) -> None:
 )
 def test_other_copies_are_refused(copy: str, reason: str) -> None:
     assert reason in refusal(STRATEGY, COPY.format(copy=copy))
+
+
+BY_LINE = """\
+// workload: {name}<<<dim3((N + 7) / 8, (M + 7) / 8), {block}>>>(A=randn(M*K), B=randn(K*N), C=out(M*N), M=64, N=64, K=64)
+"""
+TURNED = """\
+__global__ void turned(const float* A, const float* B, float* C, int M, int N, int K) {
+    const unsigned int x = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < N && y < M) C[x * M + y] = A[y * N + x];
+}
+"""
+
+
+@pytest.mark.parametrize(("text", "name"), [(product(), "product"), (TURNED, "turned")], ids=["product", "transpose"])
+def test_a_kernel_of_a_line_asks_for_the_blocks_of_the_line(monkeypatch, text: str, name: str) -> None:
+    """With other blocks, as others may launch it, it does what it did."""
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    text = BY_LINE.format(name=name, block="dim3(8, 8)") + text
+    after = rewritten(STRATEGY, text, name)[-1]
+    assert "if (blockDim.x == 8 && blockDim.y == 8 && blockDim.z == 1) {\n        constexpr int TILE = 8;" in after
+    m, n, k = 21, 13, 13
+    a, b = torch.randn(m, k), torch.randn(k, n)
+    loaded = [LANGUAGE.load("/nowhere/tiles.cu", one, "tiles") for one in (text, after)]
+    for block in ((8, 8, 1), (16, 4, 1), (5, 8, 1), (32, 1, 1)):
+        grid, found = (-(-n // block[0]), -(-m // block[1])), [torch.full((m, n), torch.nan) for _ in loaded]
+        for module, c in zip(loaded, found, strict=True):
+            getattr(module, name)[grid, block, 0](a, b, c, m, n, k)
+        assert torch.allclose(*found, atol=1e-5)
+        assert not found[0].isnan().any()
+    for module in loaded:
+        LANGUAGE.unload(module)
+
+
+@pytest.mark.parametrize("block", ["64", "dim3(16, 8)", "dim3(8, 8, 2)"])
+def test_blocks_of_a_line_that_are_no_tile_are_refused(block: str) -> None:
+    assert "tiles need square ones" in refusal(STRATEGY, BY_LINE.format(name="product", block=block) + product())

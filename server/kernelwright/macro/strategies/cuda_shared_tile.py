@@ -2,6 +2,7 @@
 
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
+from kernelwright.micro.rewrite.cuda_line_block import for_line_block
 from kernelwright.micro.rewrite.cuda_shared_tile import tiled
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_transpose import transposed
@@ -15,7 +16,7 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     copy = _copied(sight)
     if not isinstance(copy, Refusal):
         return copy
-    found = tiled(sight)
+    found = for_line_block(sight, tiled)
     if isinstance(found, Refusal):
         return found if sight.names.loops else copy
     patch, tiles = found
@@ -26,7 +27,7 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
 
 def _copied(sight: CudaSight) -> Rewritten | Refusal:
     """Tiles of a transpose, of several shapes."""
-    whole = transposed(sight)
+    whole = for_line_block(sight, transposed)
     tried = [*((str(shape), row_tiled(sight, shape)) for shape in _SHAPES), ("tile as large as the block", whole)]
     found = [(summary, one) for summary, one in tried if not isinstance(one, Refusal)]
     if not found:
@@ -117,9 +118,12 @@ direction and written in the other, so that neither is scattered. The tile has 3
 rows than that, each thread copies several elements, whose loads are under way at once. A tile as large as the block is a
 variant.
 
-Other than for such a copy, it needs square blocks of 8, 16 or 32 threads a side, whose size is a number in the file, and one
-loop that counts from 0. It does not apply where the loop branches, where the number of turns differs within a block, or where
-the kernel uses shared memory already.
+A kernel that its workload line launches has its tiles for blocks as the line has them, and asks `blockDim` for these; blocks of
+other sizes, with which other files may launch it, go the way that they went.
+
+Other than for such a copy, it needs square blocks of 8, 16 or 32 threads a side, whose size is a number in the file or its
+line, and one loop that counts from 0. It does not apply where the loop branches, where the number of turns differs within a
+block, or where the kernel uses shared memory already.
 """,
     instruction="""\
 Stage the operands of the inner loop through tiles in shared memory, as large as the block, with guards for sizes that are

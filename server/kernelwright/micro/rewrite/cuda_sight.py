@@ -23,7 +23,7 @@ class CudaSight:
     """A kernel with its launches. `given` are the arguments of the performance case by the entry's parameter names.
 
     `is_entry`: the workload calls the kernel itself, so that no launch of the text is looked at by the gate; `line_block`: with
-    how many threads in each dimension of a block.
+    how many threads in each dimension of a block. `assumes_line_block`: what is made of the kernel is for such blocks alone.
     """
 
     file: File
@@ -33,6 +33,7 @@ class CudaSight:
     device: Device
     is_entry: bool = False
     line_block: tuple[int, ...] = ()
+    assumes_line_block: bool = False
 
     @property
     def source(self) -> str:
@@ -89,6 +90,8 @@ class CudaSight:
     @functools.cached_property
     def block(self) -> tuple[int, ...] | None:
         """The threads of a block in each dimension, where the launch says it in numbers and constants."""
+        if self.assumes_line_block:
+            return self.line_block
         if isinstance(self.launch, Refusal) or self.launch.block is None:
             return None
         sizes = [self.names_at_launch.number(one) for one in self.sizes(self.launch.block)]

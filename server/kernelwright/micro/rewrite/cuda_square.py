@@ -18,15 +18,17 @@ _SIZES = (8, 16, 32)
 def square_block(sight: CudaSight) -> tuple[str, str] | Refusal:
     """The edge of the square block as a name, and the line that declares it where the file does not."""
     launch = sight.launch
-    if isinstance(launch, Refusal):
+    if isinstance(launch, Refusal) and not sight.assumes_line_block:
         return launch
-    line, block = launch.node.start_point.row, sight.block
-    if block is None or launch.block is None:
+    node = sight.kernel.name_node if isinstance(launch, Refusal) else launch.node
+    line, block = node.start_point.row, sight.block
+    if block is None:
         return Refusal("The size of the blocks is no number in this file, so a tile of their size is not known.", line)
     if len(block) < 2 or block[0] != block[1] or block[0] not in _SIZES or block[2:] not in ((), (1,)):
         shape = " x ".join(map(str, block))
         return Refusal(f"The blocks are {shape}; tiles need square ones of 8, 16 or 32 threads a side.", line)
-    written = sight.content(sight.sizes(launch.block)[0])
+    told = None if isinstance(launch, Refusal) or launch.block is None else sight.sizes(launch.block)[0]
+    written = sight.content(told) if told is not None and not sight.assumes_line_block else ""
     if written in sight.file.constants and _is_above(sight, written):
         return written, ""
     name = fresh(sight.file, "TILE", "TILE_SIZE", "TILE_EDGE")
