@@ -122,6 +122,7 @@ def test_entries() -> None:
         ("void run(float* x, int n) { float* made; cudaMalloc(&made, n); k<<<1, n>>>(made, x + n); }", "run"),
         ("void run(float* x, int n) { k<<<1, n>>>(NULL, &x[n]); }", "run"),
         ("void run(float* x, int n) { k<<<1, n>>>(cast(kept), x); }", "run"),
+        ("void run(float* x, int n) { if (n) k<<<1, n>>>(x + n, x); else k<<<1, 1>>>(kept, x); }", "run"),
     ],
 )
 def test_what_launches_a_kernel_on_arrays_of_others_is_no_entry(launching: str, entry: str) -> None:

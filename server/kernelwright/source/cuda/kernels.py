@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tree_sitter import Node
 
 from kernelwright.source.cuda.accesses import accesses, flat_index
-from kernelwright.source.cuda.definitions import File, Function, read_together
+from kernelwright.source.cuda.definitions import File, Function, Parameter, read_together
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extension import uses_library, uses_pytorch
 from kernelwright.source.cuda.outline import Outline, Piece, Placed, outline
@@ -78,13 +78,15 @@ def _passes_its_own(launching: Piece, kernel: Function) -> bool:
     declared = {one.name for one in launching.function.parameters}
     for node in of_type(launching.function.body, "declaration", "for_range_loop"):
         declared |= {content(one) for one in of_type(node, "identifier")}
-    for launch in launching.file.launches_of(kernel.name):
-        for one, argument in zip(kernel.parameters, launch.arguments, strict=False):
-            first = next(of_type(argument, "identifier", "call_expression"), None)
-            named = content(first) if first is not None and first.type == "identifier" else None
-            if one.is_pointer and named is not None and named not in declared and named not in _NOTHING:
-                return False
-    return True
+
+    def is_its_own(one: Parameter, argument: Node) -> bool:
+        first = next(of_type(argument, "identifier", "call_expression"), None)
+        named = content(first) if first is not None and first.type == "identifier" else None
+        return not one.is_pointer or named is None or named in declared or named in _NOTHING
+
+    launches = launching.file.launches_of(kernel.name)
+    given = (zip(kernel.parameters, one.arguments, strict=False) for one in launches)
+    return not launches or any(all(is_its_own(*pair) for pair in pairs) for pairs in given)
 
 
 def program_of(found: Outline, name: str) -> int | None:
