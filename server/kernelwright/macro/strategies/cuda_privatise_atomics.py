@@ -3,6 +3,7 @@
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
 from kernelwright.micro.edits import difference
+from kernelwright.micro.rewrite.cuda_line_block import for_line_block
 from kernelwright.micro.rewrite.cuda_private_bins import private_bins
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_stride import stridable, strided
@@ -10,7 +11,7 @@ from kernelwright.values import Edits, Refusal
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
-    found = private_bins(sight)
+    found = for_line_block(sight, private_bins)
     if isinstance(found, Refusal):
         return found
     patch, bins = found
@@ -105,6 +106,8 @@ threads of fewer blocks stride over them, as `cuda.grid-stride` does.
 
 It does not apply where what the atomic returns is used, where the kernel reads the table or uses shared memory already, where
 all threads add to the same element (`cuda.warp-reduce`), or where a thread may return in the middle.
+
+A kernel that its workload line launches is changed for blocks as the line has them, which it asks `blockDim` for.
 """,
     instruction="""\
 Let each block count in a table in shared memory: set it to zero, wait, add there, wait, and add each element that is not zero

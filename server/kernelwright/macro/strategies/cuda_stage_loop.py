@@ -2,17 +2,19 @@
 
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
+from kernelwright.micro.rewrite.cuda_line_block import beside_baseline, with_line_block
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_stage_loop import staged
 from kernelwright.values import Refusal
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
-    found = staged(sight)
+    found = staged(with_line_block(sight))
     if isinstance(found, Refusal):
         return found
     loop, variants = found
-    edits = tuple(patch.edits(f"tiles of {loop.block}, {turns} turns at once") for turns, patch in variants)
+    patches = [(f"tiles of {loop.block}, {turns} turns at once", patch) for turns, patch in variants]
+    edits = tuple(beside_baseline(sight, patch).edits(summary) for summary, patch in patches)
     reason = f"All threads read the same elements of {' and '.join(loop.bases)}, one after another."
     return Rewritten(f"loop over {loop.loop.variable}", edits, 0.25, reason)
 
@@ -91,9 +93,11 @@ A load from memory that is the same for a whole warp is no more than one from a 
 one for each field. From shared memory a field of four numbers comes at once, and turns that are unrolled do not wait for each
 other. On an H200 forces between 65536 bodies take a third less time, and half where they are bound by little else.
 
-The blocks must be whole warps in one dimension, with a size that the file says; one guard has to say how many threads there
-are, as an `int`. Threads beyond the last one help to load, and compute the last result again, which only its own thread stores.
-The loop must count an `int` from 0 in steps of 1, may not end early, and writes no memory.
+The blocks must be whole warps in one dimension, with a size that the file or its line says; one guard has to say how many
+threads there are, as an `int`. Threads beyond the last one help to load, and compute the last result again, which only its own
+thread stores. The loop must count an `int` from 0 in steps of 1, may not end early, and writes no memory.
+
+A kernel that its workload line launches is changed for blocks as the line has them, which it asks `blockDim` for.
 """,
     instruction="""\
 Cut the loop into tiles as long as a block. Have each thread load one element of the tile into shared memory, wait, go through

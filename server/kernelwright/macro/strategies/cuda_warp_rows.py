@@ -2,19 +2,22 @@
 
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
+from kernelwright.micro.rewrite.cuda_line_block import beside_baseline, with_line_block
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_warp_rows import warp_rows
 from kernelwright.values import Refusal
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
-    found = warp_rows(sight)
+    found = warp_rows(with_line_block(sight))
     if isinstance(found, Refusal):
         return found
     variants, parts = found
     what = " and ".join(dict.fromkeys(str(one) for one in parts))
     reason = f"A thread goes along {what} alone, where the lanes of a warp could share it."
-    return Rewritten(what, tuple(patch.edits(summary) for summary, patch in variants), 0.4, reason)
+    return Rewritten(
+        what, tuple(beside_baseline(sight, patch).edits(summary) for summary, patch in variants), 0.4, reason
+    )
 
 
 _BEFORE = """\
@@ -91,6 +94,8 @@ softmax weighs fewer values than there are threads.
 Loops along a row must be of the kind that `cuda.parallel-rows` knows, which does the same for kernels of one thread a row. What
 is stored must stand ahead of a barrier where the block uses it again, no thread may have returned, and no local of the thread
 may outlive a row. The blocks must have several whole warps in one dimension.
+
+A kernel that its workload line launches is changed for blocks as the line has them, which it asks `blockDim` for.
 """,
     instruction="""\
 Give each row to a warp: its lanes take every 32nd element, fold by __shfl_xor_sync, and lane 0 stores. Let the first warp do

@@ -16,27 +16,28 @@ Found = TypeVar("Found")
 def for_line_block(
     sight: CudaSight, rewrite: Callable[[CudaSight], tuple[Patch, Found] | Refusal]
 ) -> tuple[Patch, Found] | Refusal:
-    """What `rewrite` makes of a kernel that relies on the size of its blocks; where the text launches it, as it is.
+    """What `rewrite` makes of a kernel that relies on the size of its blocks."""
+    found = rewrite(with_line_block(sight))
+    return found if isinstance(found, Refusal) else (beside_baseline(sight, found[0]), found[1])
 
-    One that its workload line launches is also launched by others, with blocks that nobody here knows: it asks which it has.
-    """
+
+def with_line_block(sight: CudaSight) -> CudaSight:
+    """The kernel as if its workload line's blocks were all that it is launched with; one that the text launches as it is."""
+    return dataclasses.replace(sight, assumes_line_block=True) if sight.is_entry and sight.line_block else sight
+
+
+def beside_baseline(sight: CudaSight, patch: Patch) -> Patch:
+    """What was made of a kernel with the blocks of its line, for these alone: others launch it with what blocks they like."""
     if not sight.is_entry or not sight.line_block:
-        return rewrite(sight)
-    found = rewrite(dataclasses.replace(sight, assumes_line_block=True))
-    if isinstance(found, Refusal):
-        return found
-    patch, more = found
+        return patch
     after = sight.rewritten(patch.text)
     inner = next((one for one in sight.kernel.body.named_children), None)
     step = (indent_of(sight.file.source, inner) if inner is not None else "") or "    "
     sizes = (*sight.line_block, 1, 1)[:3]
     asked = " && ".join(f"blockDim.{axis} == {size}" for axis, size in zip(_AXES, sizes, strict=True))
     bodies = [_inside(one, step) for one in (after, sight)]
-    whole = sight.patch()
-    start, end = sight.kernel.body.start_byte, sight.kernel.body.end_byte
-    return whole.between(
-        start, end, f"{{\n{step}if ({asked}) {{\n{bodies[0]}{step}}} else {{\n{bodies[1]}{step}}}\n}}"
-    ), more
+    whole, (start, end) = sight.patch(), (sight.kernel.body.start_byte, sight.kernel.body.end_byte)
+    return whole.between(start, end, f"{{\n{step}if ({asked}) {{\n{bodies[0]}{step}}} else {{\n{bodies[1]}{step}}}\n}}")
 
 
 def _inside(sight: CudaSight, step: str) -> str:

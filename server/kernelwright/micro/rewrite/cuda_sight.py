@@ -74,11 +74,15 @@ class CudaSight:
     @functools.cached_property
     def apart(self) -> "tuple[CudaSight, ...]":
         """The kernel with each of its launches alone, for changes that leave all of them as they are."""
+        if self.assumes_line_block:
+            return (self,)
         return tuple(dataclasses.replace(self, launches=(one,)) for one in self.launches)
 
     @functools.cached_property
     def any_block(self) -> tuple[int, ...] | Refusal:
         """The threads of a block in each dimension, where all launches say the same."""
+        if self.assumes_line_block:
+            return self.line_block
         blocks = {one.block for one in self.apart}
         if self.is_entry or not blocks:
             return Refusal("The kernel is launched by its workload line alone.")

@@ -69,7 +69,9 @@ def warp_rows(sight: CudaSight) -> tuple[tuple[tuple[str, Patch], ...], tuple[Lo
     variants = [("by warps", _written(sight, found, block[0], False))]
     if any(isinstance(one.outer, Node) for one in found):
         variants.append(("by warps and the block", _written(sight, found, block[0], True)))
-    larger = [size for size in _LARGER if size > block[0]] if _grows(sight, found) else []
+    larger = (
+        [size for size in _LARGER if size > block[0]] if not sight.assumes_line_block and _grows(sight, found) else []
+    )
     rows = [one.node for one in found]
     shared = tuple(one for one in columns(sight) if one.outer.node not in rows) if larger else ()
     for size, given in ((size, given) for given in ((), *([shared] if shared else [])) for size in larger):
