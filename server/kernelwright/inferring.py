@@ -86,7 +86,7 @@ async def infer(
         answer = guesses
     else:
         answer = await _tried(asked, calls, workers, import_seconds, report, cancel)
-    ran = isinstance(answer, Inferred) and answer.lines
+    ran = isinstance(answer, Inferred) and bool(answer.lines)
     if isinstance(answer, Inferred) and not ran and isinstance(guesses, Refusal):
         answer = guesses
     if not ran and asked.kernel.language is Language.CUDA and asked.kernel.entry != asked.kernel.name:

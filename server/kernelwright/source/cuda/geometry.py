@@ -228,13 +228,15 @@ class _Spelled:
             return number
         file = self._flow.file if self._flow.file.function(name) is not None else self._flow.file.macros
         function = file.function(name)
-        values = [self.of(one, depth + 1) for one in given]
+        values = [value for one in given if (value := self.of(one, depth + 1)) is not None]
         statements = function.body.named_children if function is not None else []
-        if function is None and _CEILING.fullmatch(name) and len(values) == 2 and None not in values:
-            return _divided_up(values[0], values[1])
-        if function is None or None in values or len(values) != len(function.parameters) or len(statements) != 1:
+        if len(values) < len(given):
             return None
-        passed = {one.name: value for one, value in zip(function.parameters, values, strict=True) if value is not None}
+        if function is None and _CEILING.fullmatch(name) and len(values) == 2:
+            return _divided_up(values[0], values[1])
+        if function is None or len(values) != len(function.parameters) or len(statements) != 1:
+            return None
+        passed = {one.name: value for one, value in zip(function.parameters, values, strict=True)}
         returned = statements[0].named_children
         if statements[0].type != "return_statement" or not returned:
             return None
