@@ -15,6 +15,7 @@ from kernelwright.source.cpp.tokens import Kind, Token, closing, closing_angle, 
 
 _INCLUDE = re.compile(r"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
 _SIZES = ("gridDim", "blockDim")
+_AFTER_A_NAME = (["["], [";"], [","])
 _SPECIFIERS = frozenset(("static", "extern", "__shared__", "inline"))
 
 
@@ -249,7 +250,11 @@ def _shared(text: str) -> Iterator[Edit]:
         if token.text != "__shared__":
             continue
         first = index
-        while first and tokens[first - 1].text in _SPECIFIERS:
+        # In `float __shared__ tile[4];` the type stands in front.
+        behind = [one.text for one in tokens[index + 2 : index + 3]]
+        while first and (
+            tokens[first - 1].text in _SPECIFIERS or (behind in _AFTER_A_NAME and tokens[first - 1].kind is Kind.WORD)
+        ):
             first -= 1
         end = _semicolon(tokens, index)
         inside = any(opens < index < closes for opens, closes in starts)

@@ -119,3 +119,14 @@ __global__ void turned(const float* x, float* y, int rows) {
   if ((int)threadIdx.x < rows)
     for (int i = 0; i < 32; i++) y[i * rows + threadIdx.x] = tile[threadIdx.x][i];
 }
+
+// What a group moves at once, and a type in front of its memory.
+__global__ void moved(const float4* x, float4* y, int n) {
+  auto tile = cooperative_groups::tiled_partition<8>(cooperative_groups::this_thread_block());
+  float4 __shared__ held[32];
+  extern float __shared__ more[];
+  held[threadIdx.x] = tile.shfl_down(x[threadIdx.x], 1);
+  more[threadIdx.x] = tile.shfl(x[threadIdx.x], 3).w;
+  y[threadIdx.x] = held[threadIdx.x];
+  y[threadIdx.x].x = more[threadIdx.x];
+}

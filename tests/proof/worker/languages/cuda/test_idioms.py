@@ -142,3 +142,12 @@ def test_rows_of_shared_memory_that_the_launch_sizes(module: ModuleType) -> None
     assert torch.equal(y, X[:160].view(5, 32).T)
     with pytest.raises(KernelFault, match="writes shared tile"):
         module.turned[(1,), (32,), 4 * 33 * 4](X, y, 5)
+
+
+def test_a_group_moves_vectors_and_types_stand_in_front_of_shared(module: ModuleType) -> None:
+    x, y = X[:128].view(32, 4), torch.zeros(32, 4)
+    module.moved[(1,), (32,), 128](X[:128].contiguous(), y, 32)
+    lanes = torch.arange(32)
+    source = torch.where(lanes % 8 == 7, lanes, lanes + 1)
+    assert torch.equal(y[:, 1:], x[source][:, 1:])
+    assert torch.equal(y[:, 0], x[lanes // 8 * 8 + 3, 3])

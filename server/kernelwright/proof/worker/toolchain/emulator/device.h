@@ -45,30 +45,34 @@ inline clock_t clock() { return clock_t(kw::clock()); }
 
 namespace kw {
 template <class T> inline T shuffled(unsigned mask, T value, int source) {
-  static_assert(sizeof(T) <= 8, "shuffles move 8 bytes at most");
-  uint64_t raw = 0;
-  __builtin_memcpy(&raw, &value, sizeof value);
-  raw = warp_shuffle(mask, raw, source);
-  __builtin_memcpy(&value, &raw, sizeof value);
+  constexpr size_t word = sizeof(uint64_t);
+  uint64_t raw[(sizeof(T) + word - 1) / word] = {};
+  __builtin_memcpy(raw, &value, sizeof value);
+  for (uint64_t& one : raw) one = warp_shuffle(mask, one, source);
+  __builtin_memcpy(&value, raw, sizeof value);
   return value;
+}
+template <class T> inline T shuffled_word(unsigned mask, T value, int source) {
+  static_assert(sizeof(T) <= 8, "shuffles move 8 bytes at most");
+  return shuffled(mask, value, source);
 }
 inline int base_of(int width) { return int(lane()) & ~(width - 1); }
 }  // namespace kw
 
 template <class T> inline T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
-  return kw::shuffled(mask, value, kw::base_of(width) + (source & (width - 1)));
+  return kw::shuffled_word(mask, value, kw::base_of(width) + (source & (width - 1)));
 }
 template <class T> inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   int from = int(kw::lane()) - int(delta);
-  return kw::shuffled(mask, value, from < kw::base_of(width) ? int(kw::lane()) : from);
+  return kw::shuffled_word(mask, value, from < kw::base_of(width) ? int(kw::lane()) : from);
 }
 template <class T> inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   int from = int(kw::lane()) + int(delta);
-  return kw::shuffled(mask, value, from >= kw::base_of(width) + width ? int(kw::lane()) : from);
+  return kw::shuffled_word(mask, value, from >= kw::base_of(width) + width ? int(kw::lane()) : from);
 }
 template <class T> inline T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
   int from = int(kw::lane()) ^ lanes;
-  return kw::shuffled(mask, value, from >= kw::base_of(width) + width ? int(kw::lane()) : from);
+  return kw::shuffled_word(mask, value, from >= kw::base_of(width) + width ? int(kw::lane()) : from);
 }
 inline unsigned __ballot_sync(unsigned mask, int p) { return kw::warp_ballot(mask, p != 0); }
 inline int __any_sync(unsigned mask, int p) { return kw::warp_ballot(mask, p != 0) != 0; }

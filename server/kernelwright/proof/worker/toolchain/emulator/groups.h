@@ -30,7 +30,10 @@ inline thread_block this_thread_block() {
 
 struct lanes : thread_group {
   int width = 32;
-  template <class T> T shfl(T v, int source) const { return kw::shuffled(mask, v, lane_of(unsigned(source))); }
+  template <class T> T shfl(T v, int source) const {
+    static_assert(sizeof(T) <= 32, "shuffles of a group move 32 bytes at most");
+    return kw::shuffled(mask, v, lane_of(unsigned(source)));
+  }
   template <class T> T shfl_down(T v, unsigned delta) const { return shfl(v, int(rank + delta < count ? rank + delta : rank)); }
   template <class T> T shfl_up(T v, unsigned delta) const { return shfl(v, int(rank < delta ? rank : rank - delta)); }
   template <class T> T shfl_xor(T v, unsigned other) const { return shfl(v, int((rank ^ other) < count ? rank ^ other : rank)); }
