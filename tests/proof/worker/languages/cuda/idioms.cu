@@ -130,3 +130,69 @@ __global__ void moved(const float4* x, float4* y, int n) {
   y[threadIdx.x] = held[threadIdx.x];
   y[threadIdx.x].x = more[threadIdx.x];
 }
+
+// Arithmetic on the lanes of a word.
+__global__ void lanes_of_4(const unsigned* x, unsigned* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const unsigned a = x[i], b = x[n + i];
+  int at = 0;
+  y[at++ * n + i] = __vadd4(a, b);
+  y[at++ * n + i] = __vsub4(a, b);
+  y[at++ * n + i] = __vaddss4(a, b);
+  y[at++ * n + i] = __vaddus4(a, b);
+  y[at++ * n + i] = __vsubss4(a, b);
+  y[at++ * n + i] = __vsubus4(a, b);
+  y[at++ * n + i] = __vmins4(a, b);
+  y[at++ * n + i] = __vminu4(a, b);
+  y[at++ * n + i] = __vmaxs4(a, b);
+  y[at++ * n + i] = __vmaxu4(a, b);
+  y[at++ * n + i] = __vabsdiffs4(a, b);
+  y[at++ * n + i] = __vabsdiffu4(a, b);
+  y[at++ * n + i] = __vavgu4(a, b);
+  y[at++ * n + i] = __vhaddu4(a, b);
+  y[at++ * n + i] = __vcmpeq4(a, b);
+  y[at++ * n + i] = __vcmpne4(a, b);
+  y[at++ * n + i] = __vcmplts4(a, b);
+  y[at++ * n + i] = __vcmpgtu4(a, b);
+  y[at++ * n + i] = __vsetges4(a, b);
+  y[at++ * n + i] = __vsetleu4(a, b);
+  y[at++ * n + i] = __vsads4(a, b);
+  y[at++ * n + i] = __vsadu4(a, b);
+  y[at++ * n + i] = __vabs4(a);
+  y[at++ * n + i] = __vabsss4(a);
+  y[at++ * n + i] = __vneg4(a);
+  y[at++ * n + i] = __vnegss4(a);
+}
+__global__ void lanes_of_2(const unsigned* x, unsigned* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  const unsigned a = x[i], b = x[n + i];
+  int at = 0;
+  y[at++ * n + i] = __vadd2(a, b);
+  y[at++ * n + i] = __vsub2(a, b);
+  y[at++ * n + i] = __vaddss2(a, b);
+  y[at++ * n + i] = __vaddus2(a, b);
+  y[at++ * n + i] = __vsubss2(a, b);
+  y[at++ * n + i] = __vsubus2(a, b);
+  y[at++ * n + i] = __vmins2(a, b);
+  y[at++ * n + i] = __vminu2(a, b);
+  y[at++ * n + i] = __vmaxs2(a, b);
+  y[at++ * n + i] = __vmaxu2(a, b);
+  y[at++ * n + i] = __vabsdiffs2(a, b);
+  y[at++ * n + i] = __vabsdiffu2(a, b);
+  y[at++ * n + i] = __vavgu2(a, b);
+  y[at++ * n + i] = __vhaddu2(a, b);
+  y[at++ * n + i] = __vcmpeq2(a, b);
+  y[at++ * n + i] = __vcmpne2(a, b);
+  y[at++ * n + i] = __vcmplts2(a, b);
+  y[at++ * n + i] = __vcmpgtu2(a, b);
+  y[at++ * n + i] = __vsetges2(a, b);
+  y[at++ * n + i] = __vsetleu2(a, b);
+  y[at++ * n + i] = __vsads2(a, b);
+  y[at++ * n + i] = __vsadu2(a, b);
+  y[at++ * n + i] = __vabs2(a);
+  y[at++ * n + i] = __vabsss2(a);
+  y[at++ * n + i] = __vneg2(a);
+  y[at++ * n + i] = __vnegss2(a);
+}

@@ -151,3 +151,40 @@ def test_a_group_moves_vectors_and_types_stand_in_front_of_shared(module: Module
     source = torch.where(lanes % 8 == 7, lanes, lanes + 1)
     assert torch.equal(y[:, 1:], x[source][:, 1:])
     assert torch.equal(y[:, 0], x[lanes // 8 * 8 + 3, 3])
+
+
+def clipped(value: np.ndarray, kind: type) -> np.ndarray:
+    return value.clip(np.iinfo(kind).min, np.iinfo(kind).max)
+
+
+def of_lanes(a: np.ndarray, b: np.ndarray, s: type, u: type) -> Iterator[np.ndarray]:
+    """What each function comes to for words whose lanes are signed, or unsigned, in the order of the kernel."""
+    x, y, p, q = (one.view(kind).astype(np.int64) for kind in (s, u) for one in (a, b))
+    yield from (x + y, x - y, clipped(x + y, s), clipped(p + q, u), clipped(x - y, s), clipped(p - q, u))
+    yield from (np.minimum(x, y), np.minimum(p, q), np.maximum(x, y), np.maximum(p, q), abs(x - y), abs(p - q))
+    yield from (
+        (p + q + 1) >> 1,
+        (p + q) >> 1,
+        -1 * (p == q),
+        -1 * (p != q),
+        -1 * (x < y),
+        -1 * (p > q),
+        1 * (x >= y),
+        1 * (p <= q),
+    )
+    yield from (abs(x - y).reshape(len(a), -1).sum(1), abs(p - q).reshape(len(a), -1).sum(1))
+    yield from (abs(x), clipped(abs(x), s), -x, clipped(-x, s))
+
+
+@pytest.mark.parametrize(("name", "s", "u"), [("lanes_of_4", np.int8, np.uint8), ("lanes_of_2", np.int16, np.uint16)])
+def test_arithmetic_on_the_lanes_of_a_word(module: ModuleType, name: str, s: type, u: type) -> None:
+    n, generator = 300, np.random.default_rng(0)
+    words = generator.integers(0, 1 << 32, 2 * n, dtype=np.uint32)
+    words[:6], words[n : n + 6] = 0x80808080, (0, 0x80808080, 0x7F7F7F7F, 0xFFFFFFFF, 0x80008000, 0x01010101)
+    words[6:9] = 0x80008000
+    x, expected = torch.from_numpy(words.view(np.int32)), list(of_lanes(words[:n], words[n:], s, u))
+    y = torch.zeros(len(expected), n, dtype=torch.int32)
+    getattr(module, name)[(3,), (128,), 0](x, y, n)
+    for row, value in zip(y.numpy().view(np.uint32), expected, strict=True):
+        whole = value if len(value) == n else value.astype(u).view(np.uint32)
+        assert (row == whole).all()

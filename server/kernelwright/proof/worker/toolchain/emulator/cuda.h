@@ -18,6 +18,7 @@
 #include "vectors.h"
 #include "half.h"
 #include "device.h"
+#include "simd.h"
 #include "wmma.h"
 #include "host.h"
 #include "groups.h"
