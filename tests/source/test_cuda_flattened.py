@@ -60,7 +60,7 @@ def test_a_text_without_one_is_itself() -> None:
 
 
 def test_what_cannot_be_guessed_is_refused() -> None:
-    text = KERNEL.replace("float scale;", "float scale[3];")
+    text = KERNEL.replace("float scale;", "float scale[3][2];")
     (kernel,) = SUPPORT.kernels(text)
     found = SUPPORT.lines_from_signature(text, kernel)
     assert isinstance(found, Refusal)
@@ -80,3 +80,30 @@ def test_what_cannot_be_guessed_is_refused() -> None:
 )
 def test_a_line_gets_its_structures_back(line: str, made: str | None) -> None:
     assert with_structures(line) == made
+
+
+ARRAYS = """#define COUNT (2 * 2)
+typedef struct { float corr[COUNT]; int ids[3]; unsigned last[1]; int n; } Dims;
+__global__ void turned(const Dims dims, const float* x, float* y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < dims.n) y[i] = x[i] * dims.corr[dims.ids[0]] + dims.last[0];
+}
+"""
+
+
+def test_arrays_of_some_numbers_are_written_out() -> None:
+    first = lines(ARRAYS)[0]
+    assert first.startswith(
+        "turned<<<(n+255)/256, 256>>>(dims=struct(corr=(0.75, 0.75, 0.75, 0.75), ids=(1, 1, 1), last=(1,), n=16777216), "
+    )
+    assert evaluate(first).kwargs["dims"]["last"] == (1,)
+    assert not SUPPORT.workload_problems(f"// workload: {first}\n{ARRAYS}")
+
+
+@pytest.mark.parametrize("field", ["float corr[1000]", "float corr[2][2]", "float* corr[2]", "Other corr[2]"])
+def test_other_arrays_are_not(field: str) -> None:
+    text = ARRAYS.replace("float corr[COUNT]", field)
+    (kernel,) = SUPPORT.kernels(text)
+    found = SUPPORT.lines_from_signature(text, kernel)
+    assert isinstance(found, Refusal)
+    assert "Nothing says what to pass for `const Dims dims` of turned" in found.reason

@@ -14,13 +14,14 @@ _DEEPEST = 4
 class Field:
     """One field: its type as words with single blanks, and whether the structure gives it a value itself.
 
-    Of an array it is the type of an element.
+    Of an array it is the type of an element, with the code of its `count` where it has one dimension.
     """
 
     name: str
     type: str
     has_default: bool = False
     is_array: bool = False
+    count: str = ""
 
 
 @functools.lru_cache(maxsize=64)
@@ -123,7 +124,8 @@ def _declared(tokens: tuple[Token, ...], part: list[int]) -> list[Field] | None:
         if not base:
             return None
         kind = " ".join((*base, *("*" * one[:ends].count("*"))))
-        made.append(Field(one[ends - 1], kind, "=" in one or "{" in one, "[" in one))
+        count = " ".join(one[ends + 1 : one.index("]", ends)]) if one.count("[") == 1 and "]" in one[ends:] else ""
+        made.append(Field(one[ends - 1], kind, "=" in one or "{" in one, "[" in one, count))
     return made
 
 

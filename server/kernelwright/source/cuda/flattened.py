@@ -3,6 +3,7 @@
 What is read of parameters by their names, as sizes and indices, so holds for fields, too.
 """
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,9 +13,11 @@ from kernelwright.source.cpp import structures_of
 from kernelwright.source.cpp.structures import Field, paths
 from kernelwright.source.cuda.definitions import File, Function, Launch, read_apart
 from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.cuda.types import is_number
 from kernelwright.source.workload.evaluate import STRUCTURE, split_at_launch
 
 _DOT = "_KW_"
+_MOST_ELEMENTS = 64  # of an array that a line writes out
 _NAME = re.compile(r"\w+")
 Structures = Mapping[str, Sequence[Field]]
 
@@ -22,9 +25,10 @@ Structures = Mapping[str, Sequence[Field]]
 def flattened(file: File) -> File:
     """The file with a parameter for each field of a structure that a function takes; itself where none does.
 
-    A structure with an array among its fields that has no value of its own stays as it is.
+    A structure stays as it is that has a field without a value of its own which is an array of anything but some numbers.
     """
-    known = structures_of(file.source.text) if "struct" in file.source.text else {}
+    read = structures_of(file.source.text) if "struct" in file.source.text else {}
+    known = {name: [_with_numbers(file, one) for one in fields] for name, fields in read.items()}
     edits = sorted({edit for one in file.functions for edit in _edits(file, one, known)})
     if not edits:
         return file
@@ -34,6 +38,14 @@ def flattened(file: File) -> File:
             parts += (source[at:start], new.encode())
             at = end
     return read_apart(b"".join((*parts, source[at:])).decode("utf-8", "replace"))
+
+
+def _with_numbers(file: File, one: Field) -> Field:
+    """An array of some numbers as a field of one type."""
+    count = file.number(one.count) if one.is_array and one.count else None
+    if count is None or not 0 < count <= _MOST_ELEMENTS or not is_number(file.aliases.get(one.type, one.type)):
+        return one
+    return dataclasses.replace(one, type=f"kw_array<{one.type}, {count}>", is_array=False)
 
 
 def with_structures(line: str) -> str | None:

@@ -17,7 +17,7 @@ from kernelwright.source.cuda.geometry import BLOCK, BLOCK_SIZE, as_written, tol
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.stretches import begins
 from kernelwright.source.cuda.text import field, is_inside, of_type
-from kernelwright.source.cuda.types import DTYPES, VECTOR, WHOLE, dtype_of, is_known
+from kernelwright.source.cuda.types import ARRAY, DTYPES, VECTOR, WHOLE, dtype_of, is_known
 from kernelwright.source.polynomials import Polynomial
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Kernel, Refusal, TensorSpec
@@ -288,6 +288,9 @@ def _argument(
         return str(sizes[one.name])
     if WHOLE.match(base):
         return str(known.get(one.name, _SMALL if not BLOCK.fullmatch(one.name) else BLOCK_SIZE))
+    if (array := ARRAY.match(base)) is not None:
+        each = "1" if WHOLE.match(file.aliases.get(array[1], array[1])) else "0.75"
+        return f"({', '.join([each] * int(array[2]))}{',' if array[2] == '1' else ''})"
     if (vector := VECTOR.match(base)) is not None:
         return f"({', '.join(['1'] * int(vector[2]))})"
     if base == "bool":

@@ -46,6 +46,8 @@ VECTOR = re.compile(r"(float|double|half|int|uint|char|uchar|short)([234])$")
 WHOLE = re.compile(
     r"^(?:unsigned|signed|long|short|int|uint|ushort|ulong|size_t|ptrdiff_t|u?int\d+_t|char)(?:\s+\w+)*$"
 )
+ARRAY = re.compile(r"kw_array<([\w ]+), (\d+)>$")
+"""How an array of numbers in a structure is written where its fields stand for themselves."""
 _FLOATING = ("float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16")
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 
@@ -73,4 +75,8 @@ def is_known(file: Definitions, parameter: Parameter) -> bool:
         return parameter.pointers == 1 and (dtype_of(file, base) is not None or _NAME.match(base) is not None)
     if parameter.is_reference and not parameter.is_const:
         return False
-    return bool(WHOLE.match(base) or VECTOR.match(base)) or base in (*_FLOATING, "bool", "cudaStream_t")
+    return is_number(base) or bool(VECTOR.match(base) or ARRAY.match(base)) or base in ("bool", "cudaStream_t")
+
+
+def is_number(base: str) -> bool:
+    return bool(WHOLE.match(base)) or base in _FLOATING
