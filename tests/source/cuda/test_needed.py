@@ -4,7 +4,7 @@ import pytest
 
 from kernelwright.source.cuda.needed import needed
 
-HEAD = "#include <cublas_v2.h>\n#define TWICE(x) doubled(x)\ncublasHandle_t handle;\n"
+HEAD = "#include <cublas_v2.h>\n#include <groups/sorted.h>\n#define TWICE(x) doubled(x)\ncublasHandle_t handle;\n"
 DOUBLED = "__device__ float doubled(float x) { return 2 * x; }\n"
 KERNEL = "__global__ void k(float* x) { x[threadIdx.x] = TWICE(x[threadIdx.x]); }\n"
 
@@ -21,6 +21,7 @@ KERNEL = "__global__ void k(float* x) { x[threadIdx.x] = TWICE(x[threadIdx.x]); 
         'extern "C" float* multiply(cublasHandle_t handle);\nfloat* multiply(cublasHandle_t handle) { return 0; }\n',
         "int run(char** argv);\nint main() { return run(0); }\nint run(char** argv) { k<<<1, 1>>>(0); }\n",
         "void launch(float* x, int n) { cublasSgemm(handle); k<<<1, n>>>(x); }\n",
+        "template <class T> void run(T* x) { multiply(x); }\ntemplate void run<int>(int* x);\n",
         "template <class T> struct Sorted { T* sort() { return thrust::sort(this); } };\n",
         "template <> class Sorted<float> { cublasHandle_t handle; };\n",
     ],

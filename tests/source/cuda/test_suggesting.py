@@ -194,6 +194,20 @@ def test_a_launch_is_told_in_the_parameters_of_the_kernel(launching: str, launch
     assert first_line(f"{EACH}{launching}").partition("(y=")[0] == f"k{launch}"
 
 
+def test_the_size_of_a_block_is_that_of_the_template() -> None:
+    text = "template <int SIDE> __global__ void k(float* y, int n) { y[blockIdx.x * n + threadIdx.x] = threadIdx.y; }\n"
+    text += """void run(float* y, int block_size, int n, Handle& handle) {
+  dim3 threads(block_size, block_size);
+  if (block_size == 8) k<8><<<n / threads.x, threads>>>(y, n);
+  else k<16><<<n / threads.x, threads>>>(y, n);
+}"""
+    found = lines_from_signature(read(text), find_kernels(text)[0])
+    assert isinstance(found, tuple)
+    assert {one.partition("(y=")[0] for one in found} >= {f"k<{n}><<<n / {n}, dim3({n}, {n})>>>" for n in (8, 16)}
+    flat = text.replace("k<8>", "k<SIDE>").replace("k<16>", "k<SIDE>")
+    assert "dim3(128, 128)" not in str(lines_from_signature(read(flat), find_kernels(flat)[0]))
+
+
 DYNAMIC = SCALED.format("extern __shared__ float a[]; a[threadIdx.x] = x[threadIdx.x]; y[threadIdx.x] = a[0];")
 
 

@@ -146,14 +146,13 @@ class _Reader:
                     opened = self._scope(head)
                     if opened is not None:
                         scopes += opened
-                        head = []
                     else:
                         close = closing(tokens, index)
                         made = self._function(head, index, close, tuple(name for name in scopes if name is not None))
                         if made is not None:
                             self.functions.append(made)
-                            head = []
                         index = close
+                    head = []  # no `;` follows an operator, or a template for some types
                 case _:
                     head.append(index)
             index += 1

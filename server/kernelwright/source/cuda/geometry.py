@@ -1,6 +1,7 @@
 """Launches of a kernel as workload lines write them: in the kernel's own parameters, by what launches it, or as is usual."""
 
 import itertools
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ _MOST = 4  # launches of one kernel that are told apart
 BLOCK = re.compile(r"(?:sqrt_)?block_?(?:size|dim)|n?threads(?:_?per_?block)?", re.IGNORECASE)
 """How numbers of threads are called."""
 BLOCK_SIZE = 128
-_THREADS = 256
+_THREADS, _MOST_THREADS = 256, 1024
 _SHARED = 1 << 15
 _HELPER = 400  # characters of a function that sizes are computed with
 _OPERATORS: Mapping[str, Callable[[int, int], int]] = {
@@ -90,13 +91,26 @@ def _launch(file: File, kernel: Function, launch: Launch) -> str | None:
         if not one.is_pointer and WHOLE.match(file.aliases.get(one.base, one.base))
     }
     named = {name: one for name, one in passed.items() if not _NUMBER.match(name)}
-    threads = {one.name: str(BLOCK_SIZE) for one in launch.function.parameters if BLOCK.fullmatch(one.name)}
+    told = [one for one in launch_arguments(file, launch) if _NUMBER.match(one)]
+    usual_block = told[0] if len(told) == 1 else str(BLOCK_SIZE)
+    threads = {one.name: usual_block for one in launch.function.parameters if BLOCK.fullmatch(one.name)}
     spelled = _Spelled(file, launch.function, named, threads)
     grid, block = spelled.sizes(launch.grid), spelled.sizes(launch.block)
-    if grid is None or block is None:
+    if grid is None or block is None or math.prod(int(one) for one in block if _NUMBER.match(one)) > _MOST_THREADS:
         return None
     shared = spelled.of(launch.shared) if launch.shared is not None else "0"
     return f"<<<{_written(grid)}, {_written(block)}{_with_shared(file, kernel, shared)}>>>"
+
+
+def launch_arguments(file: File, launch: Launch) -> list[str]:
+    """The template arguments of a launch as written."""
+    callee = field(launch.node, "function")
+    listed = field(callee, "arguments") if callee is not None and callee.type == "template_function" else None
+    return (
+        [file.source.content(one) for one in listed.named_children if one.type != "comment"]
+        if listed is not None
+        else []
+    )
 
 
 def _with_shared(file: File, kernel: Function, shared: str | None) -> str:

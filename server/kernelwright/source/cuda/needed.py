@@ -14,6 +14,7 @@ from kernelwright.source.cuda.text import field
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEFINE = re.compile(r"#\s*define\s+(\w+)")
+_INCLUDE = re.compile(r"#\s*include\b")
 _CONDITION = re.compile(r"^[ \t]*#[ \t]*(if|endif)", re.M)
 _WRITTEN = re.compile(r"[^\r\n]+")
 
@@ -66,7 +67,10 @@ def _declared(holder: Node) -> Iterator[tuple[Node, Node | None]]:
         inner = node
         while inner.type == "template_declaration":
             inner = inner.named_children[-1]
-        if inner.type in ("struct_specifier", "class_specifier") and field(inner, "body") is not None:
+        if inner.type == "template_instantiation":  # `template void run<int>(int*);`
+            called = field(inner, "declarator", "declarator")
+            yield node, field(called, "name") if called is not None and called.type == "template_function" else called
+        elif inner.type in ("struct_specifier", "class_specifier") and field(inner, "body") is not None:
             name = field(inner, "name")
             yield node, field(name, "name") if name is not None and name.type == "template_type" else name
         elif inner.type == "declaration":
@@ -97,6 +101,8 @@ def _used(text: str, spans: list[tuple[int, int]], names: dict[tuple[int, int], 
     for token in tokens_of(text):
         place = bisect.bisect_right(starts, token.start) - 1
         inside = place >= 0 and token.start < spans[place][1]
+        if token.kind is Kind.DIRECTIVE and _INCLUDE.match(token.text):
+            continue  # it names a file
         if token.kind is Kind.DIRECTIVE:
             words, defined = _WORD.findall(token.text), _DEFINE.match(token.text)
             owner = defined[1] if defined is not None else names[spans[place]] if inside else None

@@ -69,6 +69,22 @@ def test_a_kernel_is_told_by_its_launch_from_a_host_function_of_its_name() -> No
         CUDA.unload(module)
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "__device__ float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, 0, 0, 0); }\n",
+        "template <class T> T id(T a) { return a; }\ntemplate <> int id<int>(int a) { return a + 0; }\n",
+        "struct Pair { int a, b; } pair = {1, 2};\n",
+    ],
+)
+def test_functions_behind_what_is_no_function_by_name_are_entries(before: str) -> None:
+    module = CUDA.load(PATH, before + TEXT, "subject")
+    y = torch.zeros(4)
+    module.twice[(1,), (4,), 0](torch.ones(4), y, 4)
+    assert y.tolist() == [2.0] * 4
+    CUDA.unload(module)
+
+
 TEMPLATE = """\
 template <typename T, int EACH> __global__ void add(T* y, T a, int n) {
   int i = (blockIdx.x * blockDim.x + threadIdx.x) * EACH;
