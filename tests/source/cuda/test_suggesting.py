@@ -219,6 +219,7 @@ DYNAMIC = SCALED.format("extern __shared__ float a[]; a[threadIdx.x] = x[threadI
         ("int main() { cudaDeviceProp p; k<<<2 * p.multiProcessorCount, n, unknown>>>(y, x, n, 2); }", "<<<8, n, 32768>>>"),
         ("int main() { k<<<numSMs, p.maxThreadsPerBlock / n>>>(y, x, n, 2); }", "<<<4, 1024 / n, 32768>>>"),
         ("", "<<<(n+255)/256, 256, 32768>>>"),
+        ("void run(float* y, float* x, int n, G& g) { k<<<g, 64, unknown>>>(y, x, n, 2); }", "<<<(n+63)/64, 64, 32768>>>"),
     ],
 )  # fmt: skip
 def test_what_a_launch_leaves_open_gets_usual_numbers(launching: str, launch: str) -> None:
@@ -298,3 +299,10 @@ def test_numbers_and_types_of_headers() -> None:
     assert lines_beside(text, header)[0].startswith(
         "k<<<n / 96, 96>>>(y=out(n, dtype=float64), x=randn(n, dtype=float64)"
     )
+
+
+def test_shared_memory_that_a_launch_asks_for_is_given_where_nothing_else_tells() -> None:
+    launch = "void run(float* y, float* x, int n, G& g) {{ k<<<g, 64{}>>>(y, x, n, 2); }}\n"
+    assert first_line(EACH + launch.format(", bytes")).startswith("k<<<(n+63)/64, 64, 32768>>>(")
+    assert first_line(EACH + launch.format("")).startswith("k<<<(n+63)/64, 64>>>(")
+    assert first_line(EACH + launch.format(", 0, stream")).startswith("k<<<(n+63)/64, 64>>>(")

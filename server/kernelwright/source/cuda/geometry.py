@@ -292,7 +292,8 @@ def usual(file: File, kernel: Function, launches: Sequence[Launch], sizes: Seque
 
     The blocks are those of its launches where their numbers are known, and otherwise usual ones.
     """
-    body, shared = file.source.content(kernel.body), _with_shared(file, kernel, None)
+    asked = any(one.shared is not None and file.source.content(one.shared) != "0" for one in launches)
+    body, shared = file.source.content(kernel.body), _with_shared(file, kernel, str(_SHARED) if asked else None)
     axes = [axis for axis in _AXES if f"threadIdx.{axis}" in body]
     known = tuple(dict.fromkeys(one for launch in launches if (one := _block(file, launch))))
     if len(axes) < 2 or len(sizes) < 2:
