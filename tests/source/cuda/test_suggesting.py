@@ -88,12 +88,12 @@ void run(float* x, const float* scale, const int* places, int tokens, int heads,
     [
         (
             SPARSE,
-            "spmv(first=arange(0, (n + 1)*16, 16, dtype=int32), at=randint(0, 16, 16*n, dtype=int32), "
+            "spmv(first=offsets(n + 1, 16*n, dtype=int32), at=randint(0, 16, 16*n, dtype=int32), "
             "values=randn(16*n), x=randn(16), y=out(n), n=4194304)",
         ),
         (
             SEGMENTS,
-            "segments(values=randn(16*n), offsets=arange(0, (n + 1)*16, 16, dtype=int64), out=inout(randn(n)), n=8388608)",
+            "segments(values=randn(16*n), offsets=offsets(n + 1, 16*n, dtype=int64), out=inout(randn(n)), n=8388608)",
         ),
         (
             PARTED,

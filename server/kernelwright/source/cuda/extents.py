@@ -18,7 +18,7 @@ _MORE = {">": 0, ">=": 1}
 _CEILING = re.compile(r"\((.+)\+(\w+)-1\)/\2$|\((.+)\+(\d+)\)/(\d+)$")
 _AXES = ("x", "y", "z")
 _ONE = polynomials.number(1)
-STRETCH = 16  # elements between two beginnings, in the arrays that say where stretches begin
+STRETCH = 16  # elements from one beginning to the next, on average, in the arrays that say where stretches begin
 _DEEPEST = 12
 
 

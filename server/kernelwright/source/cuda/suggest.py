@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from kernelwright.source import polynomials
 from kernelwright.source.cuda import templates
 from kernelwright.source.cuda.accesses import accesses
 from kernelwright.source.cuda.definitions import File, Function, Launch, Parameter
@@ -309,8 +310,10 @@ def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], ro
     kinds = plan.written.get(one.name, frozenset())
     if not one.is_const and kinds and kinds <= {"store"} and not room:
         return f"out({elements}{option})"
-    if one.name in plan.begins:
-        made = f"arange(0, ({elements})*{STRETCH}, {STRETCH}{option or ', dtype=int32'})"
+    whole = polynomials.number(room) if room else _extent(plan, one.name, sizes)
+    if one.name in plan.begins and whole is not None:
+        last = (whole - polynomials.number(1)) * polynomials.number(STRETCH)
+        made = f"offsets({elements}, {as_written(last, _order(plan))}{option or ', dtype=int32'})"
     elif one.name in plan.held:
         made = f"randint(0, {plan.held[one.name]}, {elements}{option or ', dtype=int32'})"
     elif one.is_const and dtype.startswith("int"):
@@ -328,13 +331,21 @@ def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], ro
 
 def _elements(plan: _Plan, name: str, sizes: Mapping[str, int]) -> str:
     """The number of elements as a product of sizes where it is one, such as "M*K"; the largest that any access needs."""
-    found = plan.elements.get(name, ())
-    worth = [(one.at(sizes).number, one) for one in found]
-    numbers = [(number, one) for number, one in worth if number is not None and number > 0]
-    if not numbers:
+    whole = _extent(plan, name, sizes)
+    if whole is None:
         lower = {size.lower(): size for size in plan.sizes}
         two = next((two for pattern, two in _OF_PRODUCT if re.fullmatch(pattern, name, re.IGNORECASE)), "")
         told = [lower[one] for one in two] if two and {"m", "n", "k"} <= lower.keys() else plan.sizes
         return "*".join(told) or str(_ALONE[1])
-    order = [parameter.name for parameter in plan.entry.parameters]
-    return as_written(max(numbers, key=lambda pair: pair[0])[1], order)
+    return as_written(whole, _order(plan))
+
+
+def _extent(plan: _Plan, name: str, sizes: Mapping[str, int]) -> Polynomial | None:
+    """The number of elements of an array that the largest of its accesses needs, as far as it is known."""
+    worth = ((one.at(sizes).number, one) for one in plan.elements.get(name, ()))
+    numbers = [(number, one) for number, one in worth if number is not None and number > 0]
+    return max(numbers, key=lambda pair: pair[0])[1] if numbers else None
+
+
+def _order(plan: _Plan) -> list[str]:
+    return [parameter.name for parameter in plan.entry.parameters]
