@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.macro.strategies.triton_autotune import STRATEGY
-from macro.triton_files import HEAD, refusal, rewritten, run_python
+from macro.triton_files import HEAD, differing, refusal, rewritten, run_python
 
 KERNEL = """\
 @triton.jit
@@ -23,6 +23,8 @@ def f(x):
 """
 PLAIN = "tl.store(y_ptr + i, x, mask=i < n)"
 LAUNCH = "y = torch.empty_like(x)\n    BLOCK = 256\n    kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)"
+
+HELPED = LAUNCH.replace("BLOCK = 256", "BLOCK, warps = chosen(n)").replace("=BLOCK)", "=BLOCK, num_warps=warps)")
 
 
 def text(store: str = PLAIN, launch: str = LAUNCH) -> str:
@@ -77,11 +79,19 @@ def test_the_worked_example() -> None:
             [],
         ),
         (
-            text(
-                launch=LAUNCH.replace("BLOCK = 256", "BLOCK, warps = chosen(n)").replace(
-                    "=BLOCK)", "=BLOCK, num_warps=warps)"
-                )
+            text(launch=HELPED),
+            ["    kernel[grid](x, y, n)\n", 'triton.Config({"BLOCK": 1024}, num_warps=4)'],
+            ["chosen"],
+        ),
+        (
+            text(launch=HELPED.replace("BLOCK, warps", "BLOCK, warps, m") + "\n    print(m)").replace(
+                "# workload", "def chosen(n):\n    return 64, 4, n\n\n\n# workload"
             ),
+            ["    _, _, m = chosen(n)\n", "    kernel[grid](x, y, n)\n", 'triton.Config({"BLOCK": 1024}, num_warps=4)'],
+            [],
+        ),
+        (
+            text(launch=HELPED + "\n    print(BLOCK)"),
             [
                 "BLOCK, _ = chosen(n)",
                 "kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)",
@@ -276,3 +286,24 @@ def test_what_only_served_a_block_size_goes(form: str) -> None:
     (found,) = rewritten(STRATEGY, source)
     assert found.endswith(launcher)
     assert 'triton.Config({"BLOCK": ' in found
+
+
+def test_a_helper_that_only_served_the_launch_is_not_called_and_the_results_stay() -> None:
+    rest = "\n\n\ndef chosen(n):\n    return 64 if n > 99 else 32, 4, 2 * n\n"
+    launch = HELPED.replace("BLOCK, warps", "BLOCK, warps, m").replace("kernel[", "n = m // 2\n    kernel[")
+    rows = []
+    for name, source in (
+        ("two", text(launch=HELPED) + rest.replace(", 2 * n", "")),
+        ("three", text(launch=launch) + rest),
+        (
+            "steps",
+            text(launch=LAUNCH.replace("BLOCK = 256", "BLOCK = 16\n    if n > 16:\n        BLOCK *= 2")) + rest,
+        ),
+    ):
+        before = source.replace("return x\n", "return y\n")
+        (after,) = rewritten(STRATEGY, before)
+        assert "kernel[grid](x, y, n)" in after
+        assert 'triton.Config({"BLOCK": 1024}' in after
+        rows.append((name, before, after, ["f(randn(1000))", "f(randn(33))", "f(randn(1))"]))
+    assert len(rows) == 3
+    assert differing(rows) == {}

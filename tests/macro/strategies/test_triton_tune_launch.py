@@ -176,7 +176,7 @@ def test_equal_block_sizes_are_told_by_the_axis_of_the_grid_that_each_serves() -
             launcher(
                 "BLOCK, warps = chosen(n)\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options(warps))"
             ),
-            "BLOCK is computed together with others (line 16); num_warps may be in **options(warps) (line 17)",
+            "BLOCK is computed together with warps (line 16); num_warps may be in **options(warps) (line 17)",
         ),
         (
             launcher("copy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options())"),
@@ -192,16 +192,17 @@ def test_equal_block_sizes_are_told_by_the_axis_of_the_grid_that_each_serves() -
         ),
         (
             launcher(
-                "BLOCK = 64\nif BLOCK < n:\n    BLOCK = 128\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options())"
+                "BLOCK = 64\nif BLOCK < n:\n    BLOCK = 128\n"
+                "copy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options())"
             ),
-            "BLOCK is computed in several steps (line 19); num_warps may be in **options()",
+            "BLOCK is computed in several steps (line 16); num_warps may be in **options()",
         ),
         (
             launcher(
-                "BLOCK = 64\nif n > 128:\n    BLOCK = size(n)\n"
+                "BLOCK = 64\nfor BLOCK in sizes():\n    pass\n"
                 "copy_kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK, **options())"
             ),
-            "BLOCK is computed in several steps (line 19); num_warps may be in **options()",
+            "BLOCK is computed in several steps (line 16); num_warps may be in **options()",
         ),
         (
             launcher("copy_kernel[(triton.cdiv(n, 64),)](*(x, y, n, 64), num_warps=config['warps'])"),
@@ -247,6 +248,116 @@ def test_a_number_takes_the_place_of_an_expression_and_what_only_served_it_goes(
     launch = "copy_kernel[(1,)](x, y, n, BLOCK, num_warps={})"
     found = rewritten(STRATEGY, launcher(head + before + launch.format("num_warps")))
     assert found[0] == launcher(head + after + launch.format("8"))
+
+
+SETTINGS = """
+
+def settings(n):
+    BLOCK = triton.next_power_of_2(n)
+    blocks = triton.cdiv(n, BLOCK)
+    return BLOCK, 8 if BLOCK > 2048 else 4{more}
+
+
+def as_dictionary(n):
+    return {{"BLOCK": 64, "num_warps": 8}}
+"""
+GRID = "copy_kernel[(triton.cdiv(n, BLOCK),)]"
+LAUNCH = GRID + "(x, y, n, BLOCK=BLOCK, num_warps={})\n"
+BY_KEY = (
+    "copy_kernel[lambda meta: (triton.cdiv(n, meta['BLOCK']),)](\n"
+    "    x, y, n, BLOCK=config['BLOCK'], num_warps=config.get('num_warps', 4)\n)"
+)
+UNPACKED = "copy_kernel[(triton.cdiv(n, config['BLOCK']),)](x, y, n, **config)"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "more"),
+    [
+        ("BLOCK, warps = settings(n)\n" + LAUNCH.format("warps"), "BLOCK = 1024\n" + LAUNCH.format(4), ""),
+        (
+            "BLOCK, warps, n = settings(n)  # by hand\n" + LAUNCH.format("warps"),
+            "_, _, n = settings(n)  # by hand\nBLOCK = 1024\n" + LAUNCH.format(4),
+            ", n",
+        ),
+        (
+            "if n > 64:\n    BLOCK, warps = settings(n)\nelse:\n    BLOCK, warps = 32, 2\n" + LAUNCH.format("warps"),
+            "if n > 64:\n    BLOCK = 1024\nelse:\n    BLOCK, _ = 1024, 2\n" + LAUNCH.format(4),
+            "",
+        ),
+        (
+            "m, BLOCK = x.numel(), 2 * triton.next_power_of_2(n)\n" + LAUNCH.format(4),
+            "m, BLOCK = x.numel(), 1024\n" + LAUNCH.format(4),
+            "",
+        ),
+        (
+            "BLOCK = triton.next_power_of_2(n)\nBLOCK = min(BLOCK, 512)\n" + LAUNCH.format(4),
+            "BLOCK = 1024\n" + LAUNCH.format(4),
+            "",
+        ),
+        (
+            "BLOCK = 16\n\nif n > 64:\n    BLOCK = size(n) if n < 0 else 64\n" + LAUNCH.format(4),
+            "BLOCK = 1024\n\n" + LAUNCH.format(4),
+            "",
+        ),
+        (
+            "if n > 64:\n    BLOCK = 64\n    BLOCK *= 2\n    n += 0\nelif n > 32:\n    BLOCK = 64\nelse:\n    BLOCK = 32\n"
+            + LAUNCH.format(4),
+            "if n > 64:\n    BLOCK = 1024\n    n += 0\nelif n > 32:\n    BLOCK = 1024\nelse:\n    BLOCK = 1024\n"
+            + LAUNCH.format(4),
+            "",
+        ),
+        (
+            "config = as_dictionary(n)\n" + BY_KEY,
+            'config = {**as_dictionary(n), "BLOCK": 1024, "num_warps": 4}\n' + BY_KEY,
+            "",
+        ),
+        (
+            "config = as_dictionary(n)\n" + UNPACKED,
+            'config = {**as_dictionary(n), "BLOCK": 1024, "num_warps": 4}\n' + UNPACKED,
+            "",
+        ),
+    ],
+)
+def test_a_number_takes_the_place_of_what_a_helper_or_several_steps_compute(before: str, after: str, more: str) -> None:
+    text, expected = (launcher(code) + SETTINGS.format(more=more) for code in (before, after))
+    found = rewritten(STRATEGY, text)
+    assert found[0] == expected
+    calls = ["copy(randn(1000))", "copy(randn(33))", "copy(randn(1))"]
+    assert differing([(str(i), text, one, calls) for i, one in enumerate((found[0], found[-1]))]) == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "more", "words"),
+    [
+        (
+            "BLOCK, warps, blocks = settings(n)\nprint(blocks)\n" + GRID + "(x, y, n, BLOCK, **options())",
+            ", 2 * blocks",
+            "BLOCK is computed together with blocks (line 16)",
+        ),
+        (
+            "BLOCK, blocks = chosen(n)\nprint(blocks)\n" + GRID + "(x, y, n, BLOCK, **options())",
+            "",
+            "BLOCK is computed together with blocks (line 16)",
+        ),
+        (
+            "config = as_dictionary(n)\nprint(config)\n" + UNPACKED,
+            "",
+            "BLOCK may be in **config (line 18)",
+        ),
+        (
+            "config = as_dictionary(n)\nconfig['BLOCK'] = 8\n" + UNPACKED,
+            "",
+            "BLOCK may be in **config (line 18)",
+        ),
+        (
+            "config = self.config(n)\nconfig = as_dictionary(n)\n" + BY_KEY,
+            "",
+            "BLOCK is read from config['BLOCK'] (line 19)",
+        ),
+    ],
+)
+def test_what_else_may_follow_a_computed_block_size_keeps_it(before: str, more: str, words: str) -> None:
+    assert words in refusal(STRATEGY, launcher(before) + SETTINGS.format(more=more)).reason
 
 
 def test_launches_that_differ_leave_only_what_they_share() -> None:

@@ -82,9 +82,11 @@ dictionary that is passed by `**`, in a local variable, in a default, or in a mo
 a literal copy in `triton.cdiv` of the grid is changed along.
 
 A number takes the place of an expression, too: of what computes `num_warps` or `num_stages`, and of what computes a block
-size whose lanes are all masked, or of each number that branches choose among for it. Lines that only served the expression
-go. A block size whose lanes are reached without a mask never grows. Launches in the same function are changed together;
-others of the kernel stay as they are.
+size whose lanes are all masked, in one step, in several, or in branches. Of a block size that a helper returns together
+with others only the others are unpacked, and the number stands below. In settings that a call makes, and that the launcher
+only reads, it becomes an entry: `{**settings(n), "BLOCK": 1024}`. Lines that only served the expression go. A block size
+whose lanes are reached without a mask never grows. Launches in the same function are changed together; others of the kernel
+stay as they are.
 
 At most 24 variants are tried. For a kernel with `tl.dot` they come from a table per GPU generation, checked against the
 shared memory of a block and the registers of the accumulator. Streaming kernels get 16 to 64 bytes a thread (128 in a

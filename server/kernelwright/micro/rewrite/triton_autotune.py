@@ -7,6 +7,7 @@ from kernelwright.micro.rewrite.triton_constants import removals, replaced, unre
 from kernelwright.micro.rewrite.triton_launch import OPTIONS, Site, sole
 from kernelwright.micro.rewrite.triton_memory import size_parameters
 from kernelwright.micro.rewrite.triton_protection import Protection, protection_of
+from kernelwright.micro.rewrite.triton_setting import is_unpacking, unpacked_as_nothing, without_empty_unpacking
 from kernelwright.micro.rewrite.triton_source import line_offset, names_in
 from kernelwright.micro.rewrite.triton_space import Choice
 from kernelwright.micro.rewrite.triton_tuned import (
@@ -102,11 +103,9 @@ def _obstacle(site: Site) -> Refusal | None:
         if "own copy" in reason:
             return Refusal(f"{reason[0].upper()}{reason[1:]}.", line=site.call.lineno - 1)
     for constant in site.options:
-        if constant.home == "dictionary":
-            return Refusal(
-                f"{constant.name} comes to the launch by ** (line {constant.line + 1}): pass it by name.",
-                line=constant.line,
-            )
+        if constant.home in ("dictionary", "settings"):
+            how = "comes from settings" if constant.home == "settings" else "comes to the launch by **"
+            return Refusal(f"{constant.name} {how} (line {constant.line + 1}): pass it by name.", line=constant.line)
         if constant.home == "parameter":
             return Refusal(
                 f"{constant.variable} is a parameter of the launcher, which callers may set.", line=constant.line
@@ -229,4 +228,9 @@ def _without_constants(site: Site) -> list[TextEdit]:
             lines.add((constant.line, constant.line + 1))
     spans = ((line_offset(site.text, start), line_offset(site.text, end)) for start, end in sorted(lines))
     unread = [edit for name in unread_without(site, site.options) for edit in removals(site, name) or ()]
-    return [*unread, *(TextEdit(start, end, "") for start, end in spans)]
+    for tile in site.tiles:
+        if tile.home == "local" and tile.value is None:
+            settings = (one for one in statements(site.function.body) if is_unpacking(one))
+            unread += [edit for one in settings for edit in unpacked_as_nothing(site.launcher, one, tile.variable)]
+    edits = [*unread, *(TextEdit(start, end, "") for start, end in spans)]
+    return without_empty_unpacking(site.launcher, site.function, edits)

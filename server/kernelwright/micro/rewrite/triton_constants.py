@@ -1,10 +1,10 @@
 """Writes other values for a launch's constants into the text."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
-from kernelwright.micro.rewrite.triton_source import line_offset
+from kernelwright.micro.rewrite.triton_setting import lines_of, set_only, unpacked_as_nothing, without_empty_unpacking
 from kernelwright.source.trees import walk
 from kernelwright.values import TextEdit
 
@@ -18,18 +18,25 @@ def value_edits(site: Site, values: Mapping[str, int]) -> list[TextEdit]:
     """What writes other values for the constants of one launch; those that are not named stay."""
     edits: list[TextEdit] = []
     added: list[str] = []
+    settings: dict[tuple[int, int], list[str]] = {}
     for constant in (*site.tiles, *site.options):
         value = values.get(constant.name, constant.value)
         if value == constant.value:
             continue
         if constant.home == "absent":
             added.append(f"{constant.name}={value}")
-        edits += [TextEdit(start, end, str(value)) for start, end in constant.spans]
+        if constant.home == "settings":
+            settings[constant.spans[0]] = [*settings.get(constant.spans[0], ()), f'"{constant.key}": {value}']
+            continue
+        edits += [TextEdit(*span, constant.forms.get(span, "{}").format(value)) for span in constant.spans]
+        edits += constant.along
+    for span, items in settings.items():
+        edits.append(TextEdit(*span, f"{{**{site.text[slice(*span)]}, {', '.join(items)}}}"))
     if added:
         edits.append(with_keywords(site, added))
     for name in unread_without(site, tuple(one for one in site.options if one.name in values)):
         edits += removals(site, name) or []
-    return edits
+    return without_empty_unpacking(site.launcher, site.function, edits)
 
 
 def unread_without(site: Site, options: tuple[Constant, ...]) -> tuple[str, ...]:
@@ -47,50 +54,17 @@ def removals(site: Site, name: str) -> list[TextEdit] | None:
     """What takes a name away that nothing reads; None where what sets it does more than that."""
     statements = [*set_only(site.function.body, name)]
     gone = {id(node) for statement in statements for node in walk(statement)}
-    edits = [TextEdit(*_lines(site.text, one), "") for one in statements]
+    edits = [TextEdit(*lines_of(site.text, one), "") for one in statements]
     for node in walk(site.function):
         if isinstance(node, ast.Assign):
+            edits += unpacked_as_nothing(site.launcher, node, name)
             elements = [part for target in node.targets if isinstance(target, ast.Tuple) for part in target.elts]
-            parts = [part for part in elements if isinstance(part, ast.Name) and part.id == name]
-            edits += [TextEdit(*site.launcher.span(part), "_") for part in parts]
-            gone |= {id(part) for part in parts}
+            gone |= {id(part) for part in elements if isinstance(part, ast.Name) and part.id == name}
     left = [
         node for node in walk(site.function) if isinstance(node, ast.Name) and node.id == name and id(node) not in gone
     ]
     whole = all(site.text[edit.start : edit.end].count("\n") >= 1 for edit in edits if not edit.new_text)
     return edits if whole and not any(isinstance(node.ctx, ast.Store) for node in left) else None
-
-
-def _lines(text: str, statement: ast.stmt) -> tuple[int, int]:
-    """Where the lines of a statement begin and end, with the blank line below one that stands between blank lines."""
-    first, last = statement.lineno - 1, statement.end_lineno or statement.lineno
-    start, end, below = (line_offset(text, line) for line in (first, last, last + 1))
-    between = not text[line_offset(text, first - 1) : start].strip() and not text[end:below].strip()
-    return start, below if between else end
-
-
-def set_only(body: list[ast.stmt], name: str) -> Iterator[ast.stmt]:
-    """The statements that do nothing but set the name, branches of them included, where others are left beside them."""
-    only = [statement for statement in body if _sets_only(statement, name)]
-    if len(only) < len(body):
-        yield from only
-    for statement in body:
-        if statement not in only and not isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            for block in (getattr(statement, part, []) for part in ("body", "orelse", "finalbody")):
-                yield from set_only(block, name)
-
-
-def _sets_only(statement: ast.stmt, name: str) -> bool:
-    match statement:
-        case (
-            ast.Assign(targets=[ast.Name(id=target)])
-            | ast.AnnAssign(target=ast.Name(id=target))
-            | ast.AugAssign(target=ast.Name(id=target))
-        ):
-            return target == name
-        case ast.If(body=body, orelse=orelse):
-            return all(_sets_only(one, name) for one in (*body, *orelse))
-    return False
 
 
 def replaced(text: str, edits: list[TextEdit]) -> str:

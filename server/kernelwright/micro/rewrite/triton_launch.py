@@ -4,10 +4,11 @@ import ast
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from kernelwright.micro.rewrite.triton_grid import counts_in, of_own_axes, resolved
-from kernelwright.micro.rewrite.triton_passed import Passed, passed_by
+from kernelwright.micro.rewrite.triton_passed import Passed, holder, is_read, passed_by
+from kernelwright.micro.rewrite.triton_setting import Place, Span, place_of
 from kernelwright.micro.rewrite.triton_source import (
     Fragment,
     integer,
@@ -16,12 +17,12 @@ from kernelwright.micro.rewrite.triton_source import (
     line_offset,
     names_read,
 )
-from kernelwright.source.bindings import Binding, bindings_of
+from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import bound, constexprs, defaults, parameters
 from kernelwright.source.trees import walk
 from kernelwright.source.triton.masks import unmasked
 from kernelwright.source.triton.reader import block_counted, is_launch
-from kernelwright.values import Kernel, Refusal
+from kernelwright.values import Kernel, Refusal, TextEdit
 
 OPTIONS = {"num_warps": 4, "num_stages": 3}
 """Launch options with Triton's defaults on NVIDIA GPUs."""
@@ -31,17 +32,21 @@ OPTIONS = {"num_warps": 4, "num_stages": 3}
 class Constant:
     """A number that chooses how the kernel runs, with the spans of the literals that hold it.
 
-    `home` says where it is set: "launch", "dictionary" (that the launch passes by **), "local", "module", "parameter" or
-    "kernel" (a default in a signature), or "absent" for a launch option left at its default, which has no spans. Where it
-    is computed, the value is None, and the span that of the expression that a number can stand in for.
+    `home` says where it is set: "launch", "dictionary" (that the launch passes by **), "settings" (one that something else
+    makes, under `key`), "local", "module", "parameter" or "kernel" (a default in a signature), or "absent" for a launch
+    option left at its default, which has no spans. Where it is computed, the value is None, and the spans and forms are
+    those of a `Place`; of settings it is what makes them.
     """
 
     name: str  # the kernel's name for it
     value: int | None
     home: str
-    spans: tuple[tuple[int, int], ...] = ()
+    spans: tuple[Span, ...] = ()
     variable: str = ""  # the launcher's name for it, when home is "local", "module" or "parameter"
     line: int = 0  # from 0, where it is set
+    forms: Mapping[Span, str] = field(default_factory=dict)
+    along: tuple[TextEdit, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -205,10 +210,20 @@ class _Reader:
 
     def _option(self, name: str, default: int) -> Constant | str:
         value = self.given.named.get(name)
+        if value is None and not self.given.unread:
+            return Constant(name, default, "absent", line=self.call.lineno - 1)
+        setting = self._setting(name, value)
         if value is None:
-            absent = Constant(name, default, "absent", line=self.call.lineno - 1)
-            return f"{name} {self.given.unread}" if self.given.unread else absent
-        return self._constant(name, value) or self._computed_option(name, value)
+            return setting or f"{name} {self.given.unread}"
+        return self._constant(name, value) or setting or self._computed_option(name, value)
+
+    def _setting(self, name: str, value: ast.expr | None) -> Constant | None:
+        """A constant that comes from settings which something makes for this launcher alone."""
+        made = self.given.settings.get(holder(value)) if value is not None else self.given.unpacked
+        if made is None:
+            return None
+        key = value.slice.value if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant) else name
+        return Constant(name, None, "settings", (self.launcher.span(made),), line=made.lineno - 1, key=str(key))
 
     def _tile(self, name: str, value: ast.expr | None) -> Constant | str | None:
         """The Constant of a block size; words for a block size that is not free; None for what is no block size."""
@@ -216,11 +231,11 @@ class _Reader:
             return None
         if value is None:
             hidden = self.given.behind_star.get(name) or self.given.unread
-            if hidden:
+            if hidden and (name in self.given.behind_star or self.given.unpacked is None):
                 return f"{name} {hidden}"
         constant = self._constant(name, value) if value is not None else self._kernel_default(name)
-        if constant is None:
-            found = self._computed_tile(name, value) if value is not None else f"{name} is computed"
+        if constant is None or (value is None and self.given.unpacked is not None):
+            found = self._computed_tile(name, value)
             if isinstance(found, str):
                 return found
             constant = found
@@ -253,34 +268,36 @@ class _Reader:
                 return f"{name} is passed as {parameter}, too (line {passed.lineno})"
         return Constant(name, None, self._home(name), (self.launcher.span(value),), line=value.lineno - 1)
 
-    def _computed_tile(self, name: str, value: ast.expr) -> Constant | str:
-        """A block size for which a number can stand where it is computed: at the launch, or as the value of a local name."""
+    def _computed_tile(self, name: str, value: ast.expr | None) -> Constant | str:
+        """A block size for which a number can stand where it is computed: at the launch, for a local name, or in settings."""
+        constant: Constant | str = self._setting(name, value) or self._placed(name, value)
+        if isinstance(constant, str):
+            return constant
+        open_at = unmasked(self.kernel.reading).get(name)
+        if open_at is not None:
+            return f"{name} is computed (line {constant.line + 1}), and line {open_at} reaches its lanes without a mask"
+        return constant
+
+    def _placed(self, name: str, value: ast.expr | None) -> Constant | str:
+        if value is None:
+            return f"{name} is computed"
         where = self._set_by_others(value)
         if where:
             return f"{name} {where}"
-        variable, line, values = "", value.lineno, [value]
-        if isinstance(value, ast.Name):
-            found = [one for one in bindings_of(self.function) if one.name == value.id]
-            if not found:
-                return f"{name} is set outside of the launcher (line {line})"
-            several = len(found) > 1 and not self._is_chosen(value.id, found)
-            if several or not all(isinstance(one.node, ast.Assign | ast.AnnAssign) for one in found):
-                return f"{name} is computed in several steps (line {line})"
-            if any(getattr(one.node, "value", None) is not one.value for one in found):
-                return f"{name} is computed together with others (line {found[0].value.lineno})"
-            variable, value, values = value.id, found[0].value, [one.value for one in found]
-        open_at = unmasked(self.kernel.reading).get(name)
-        if open_at is not None:
-            return f"{name} is computed (line {value.lineno}), and line {open_at} reaches its lanes without a mask"
-        home = "local" if variable else self._home(name)
-        return Constant(name, None, home, tuple(map(self.launcher.span, values)), variable, value.lineno - 1)
+        if not isinstance(value, ast.Name):
+            return Constant(name, None, self._home(name), (self.launcher.span(value),), line=value.lineno - 1)
+        if not any(one.name == value.id for one in bindings_of(self.function)):
+            return f"{name} is set outside of the launcher (line {value.lineno})"
+        place = place_of(self.launcher, self.function, value.id, self._constant_names())
+        if not isinstance(place, Place):
+            return f"{name} is computed {place}"
+        return Constant(name, None, "local", place.spans, value.id, place.line, place.forms, place.along)
 
-    def _is_chosen(self, variable: str, given: list[Binding]) -> bool:
-        """Whether all that sets a name is numbers of the text, and none of them is chosen by what the name was before."""
-        tests = [node.test for node in walk(self.function) if isinstance(node, ast.If | ast.IfExp | ast.While)]
-        return all(_is_number(one.value, variable) for one in given) and not any(
-            variable in names_read(test) for test in tests
-        )
+    def _constant_names(self) -> frozenset[str]:
+        """The launcher's names for what the launch passes as block sizes and options."""
+        passed = {**bound(self.kernel.function, self.call), **self.given.named}
+        named = ((name, value.id) for name, value in passed.items() if isinstance(value, ast.Name))
+        return frozenset(id for name, id in named if name in (*self.kernel.reading.block_sizes, *OPTIONS))
 
     def _set_by_others(self, value: ast.expr) -> str:
         """Words for a value that callers or a table of settings choose, which a number must not stand in for."""
@@ -289,9 +306,9 @@ class _Reader:
             if value.id in {p.arg for p in parameters(self.function)}:
                 return f"is a parameter of the launcher, which callers may set (line {line})"
             values = [one.value for one in bindings_of(self.function) if one.name == value.id]
-            read = next((one for one in values if _is_read(one)), None)
+            read = next((one for one in values if is_read(one)), None)
         else:
-            read = value if _is_read(value) else None
+            read = value if is_read(value) else None
         return f"is read from {ast.unparse(read)} (line {read.lineno})" if read is not None else ""
 
     def _local(self, name: str, variable: str) -> Constant | None:
@@ -338,7 +355,7 @@ class _Reader:
             if (
                 isinstance(node, ast.Subscript)
                 and isinstance(node.slice, ast.Constant)
-                and node.slice.value == constant.name
+                and node.slice.value in (constant.name, constant.key)
             ):
                 return True
         counts = counts_in(self.launcher, self.function, self.grid).values()
@@ -368,26 +385,6 @@ class _Reader:
         """Whether another literal of the launch has the same value, so that a copy could be of either."""
         same = [value for value in self.given.named.values() if integer(value) == constant.value]
         return len(same) > 1
-
-
-def _is_number(value: ast.expr, variable: str) -> bool:
-    """Whether it is a number of the text, a choice of such, or computed from `variable` and such."""
-    match value:
-        case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, right=other):
-            return _is_number(one, variable) and _is_number(other, variable)
-        case ast.Name(id=name):
-            return name == variable
-    return integer(value) is not None
-
-
-def _is_read(value: ast.expr) -> bool:
-    """Whether it is looked up by name: `config["BLOCK"]`, `config.get("BLOCK")`, `self.block`."""
-    match value:
-        case ast.Attribute() | ast.Call(func=ast.Attribute(attr="get")):
-            return True
-        case ast.Subscript(slice=ast.Constant(value=str())):
-            return True
-    return False
 
 
 def _lines_of(text: str, node: ast.FunctionDef | ast.ClassDef) -> tuple[int, int]:

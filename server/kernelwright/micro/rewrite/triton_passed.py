@@ -1,10 +1,12 @@
 """What a Triton launch passes to its kernel by name, as far as the text tells."""
 
 import ast
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelwright.source.bindings import bindings_of
+from kernelwright.source.calls import parameters
 from kernelwright.source.trees import walk
 
 
@@ -16,6 +18,8 @@ class Passed:
     listed: frozenset[str]  # the names that stand in a dictionary
     behind_star: Mapping[str, str]  # parameters that may be among what is passed by *, and words for why
     unread: str  # words for what ** passes, where that is not written out here
+    settings: Mapping[str, ast.Call]  # the dictionaries that a call makes and this function only reads, with that call
+    unpacked: ast.Call | None  # that which makes what ** passes, where it is one of those and nothing else is passed so
 
 
 def passed_by(definition: ast.FunctionDef, function: ast.FunctionDef, call: ast.Call) -> Passed:
@@ -29,10 +33,66 @@ def passed_by(definition: ast.FunctionDef, function: ast.FunctionDef, call: ast.
             if entries is None:
                 unread = unread or f"may be in **{ast.unparse(keyword.value)} (line {keyword.value.lineno})"
             listed.update(entries or {})
+    settings = _settings(function)
+    starred = [keyword.value for keyword in call.keywords if keyword.arg is None]
+    unpacked = settings.get(starred[0].id) if len(starred) == 1 and isinstance(starred[0], ast.Name) else None
     stars = [(index, arg) for index, arg in enumerate(call.args) if isinstance(arg, ast.Starred)]
     positional = (*definition.args.posonlyargs, *definition.args.args)
     behind = {p.arg: f"may be behind * (line {star.lineno})" for index, star in stars[:1] for p in positional[index:]}
-    return Passed({**listed, **named}, frozenset(listed), behind, unread)
+    return Passed({**listed, **named}, frozenset(listed), behind, unread, settings, unpacked)
+
+
+def holder(value: ast.expr | None) -> str:
+    """The name of what a value is looked up in: `config["BLOCK"]`, `config.get("BLOCK", 64)`; "" for any other value."""
+    match value:
+        case (
+            ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str()), ctx=ast.Load())
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="get"), args=[ast.Constant(value=str()), *_])
+        ):
+            return name
+    return ""
+
+
+def is_read(value: ast.expr) -> bool:
+    """Whether it is looked up by name: `config["BLOCK"]`, `config.get("BLOCK")`, `self.block`."""
+    match value:
+        case ast.Attribute() | ast.Call(func=ast.Attribute(attr="get")):
+            return True
+        case ast.Subscript(slice=ast.Constant(value=str())):
+            return True
+    return False
+
+
+def _settings(function: ast.FunctionDef) -> Mapping[str, ast.Call]:
+    """The names of dictionaries that a call makes and of which the function only looks up entries, or passes them by **.
+
+    Whoever makes them makes them for this function then: no caller sets them, and nothing else sees them.
+    """
+    nodes = walk(function)
+    given = bindings_of(function)
+    made = {
+        one.name: one.value
+        for one in given
+        if isinstance(one.node, ast.Assign) and one.value is one.node.value
+        if isinstance(one.value, ast.Call) and not is_read(one.value)
+    }
+    looked_up = Counter(holder(node) for node in nodes if isinstance(node, ast.Subscript | ast.Call))
+    passed = Counter(
+        keyword.value.id
+        for node in nodes
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg is None and isinstance(keyword.value, ast.Name)
+    )
+    reads = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    times = Counter(one.name for one in given)
+    own = {p.arg for p in parameters(function)}
+    return {
+        name: call
+        for name, call in made.items()
+        if times[name] == 1 and passed[name] < 2 and reads[name] == looked_up[name] + passed[name] and name not in own
+        if isinstance(call, ast.Call)
+    }
 
 
 def _entries(function: ast.FunctionDef, mapping: ast.expr) -> dict[str, ast.expr] | None:

@@ -155,10 +155,10 @@ def _fits(site: Site, choice: Choice) -> bool:
     growing = _growing(site, choice)
     if growing and not growing.isdisjoint(unmasked(site.kernel.reading)):
         return False
-    written: dict[tuple[int, int], int | None] = {}
+    written: dict[tuple[tuple[int, int], str], int | None] = {}
     for constant in (*site.tiles, *site.options):
         value = choice.get(constant.name, constant.value)
-        if any(written.setdefault(span, value) != value for span in constant.spans):
+        if any(written.setdefault((span, constant.key), value) != value for span in constant.spans):
             return False
     return True
 

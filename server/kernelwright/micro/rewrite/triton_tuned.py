@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kernelwright.micro.rewrite.triton_constants import set_only
 from kernelwright.micro.rewrite.triton_grid import counts_in
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
+from kernelwright.micro.rewrite.triton_setting import is_unpacking, set_only
 from kernelwright.micro.rewrite.triton_source import names_read
 from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import parameters
@@ -26,6 +26,8 @@ def _why_it_stays(site: Site, tile: Constant) -> str:
     """Words for why the launcher has to go on setting a block size; empty where it need not."""
     if tile.home == "dictionary":
         return f"{tile.name} comes to the launch by ** (line {tile.line + 1})"
+    if tile.home == "settings":
+        return f"{tile.name} comes from settings (line {tile.line + 1})"
     if tile.home == "parameter":
         return f"{tile.variable} is a parameter of the launcher, which callers may set"
     use = other_use(site, tile)
@@ -65,7 +67,8 @@ def set_with_others(site: Site, constant: Constant) -> str:
     variables = _variables(site)
     for statement in statements(site.function.body):
         targets = _targets(statement)
-        if constant.variable in targets & variables and not targets <= variables:
+        unpacked = constant.value is None and is_unpacking(statement)
+        if constant.variable in targets & variables and not targets <= variables and not unpacked:
             return f"line {statement.lineno} sets {constant.variable} together with other names"
     return ""
 
