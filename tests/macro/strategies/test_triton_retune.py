@@ -11,7 +11,7 @@ from kernelwright.macro.strategies.triton_autotune import STRATEGY as AUTOTUNE
 from kernelwright.macro.strategies.triton_retune import STRATEGY
 from kernelwright.micro.rewrite import triton_retune
 from kernelwright.values import Refusal
-from macro.triton_files import CPU, H200, HEAD, observe, refusal, rewritten, run_python
+from macro.triton_files import CPU, H200, HEAD, differing, observe, refusal, rewritten, run_python
 
 KERNEL = """\
 @triton.jit
@@ -90,6 +90,85 @@ def test_configurations_are_added_behind_the_present_ones(source: str, begins: s
     assert configs_of(result).startswith(begins)
     added = re.findall(r"Config\((\{.*?\}), num_warps=(\d+)", configs_of(result))
     assert len(added) == len({*added}) > 4
+
+
+CONFIG = "triton.Config({'BLOCK': b}, num_warps=w)"
+LOOPS = """\
+def configs():
+    found = []
+    for b, w in itertools.product(range(128, 257, 128), [4]):
+        one = triton.Config({"BLOCK": b}, num_warps=w)
+        if b * w > 64:
+            found.append(one)
+    return found
+
+
+"""
+LOCAL = "def configs():\n    sizes = [128, 256]\n    {}\n\n\n"
+ONE = "def one(block, warps=4):\n    return triton.Config({'BLOCK': block * 2}, num_warps=warps)\n\n\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        text(f"[{CONFIG} for (b, w) in itertools.product((128, 256), [4])]"),
+        text(f"[{CONFIG} for b, w in product(SIZES, [2**2])]", before="SIZES = (128, 256)\n"),
+        text("[triton.Config({'BLOCK': 64 * 2**n}, num_warps=w) for n in range(1, 3) for w in [4]]"),
+        text(f"[{CONFIG.replace('w)', 'w, maxnreg=r)')} for b in (128, 256) for w in (4,) for r in [None, 64]]"),
+        text("configs()", before=LOOPS),
+        text("configs()", before=LOOPS.replace("            found.append(one)", "            found += [one]")),
+        text("configs()", before=LOOPS.replace("one = triton", "w = 4 if b <= 256 else 8; one = triton").replace("[4]", "[2]")),
+        text("configs()", before=LOCAL.format(f"found = [{CONFIG} for b in sizes for w in [4]]\n    return found")),
+        text("configs()", before=LOCAL.format(f"return [{CONFIG} for b in sizes for w in [4]]")),
+        text("CONFIGS", before=LOOPS + "EVERY = configs()\nCONFIGS = prune(EVERY)\n"),
+        text("list(filter(keep, [c for c in CONFIGS if c.num_warps < 8]))", before=f"CONFIGS = {PLAIN}\n"),
+        text("CONFIGS", before=f"CONFIGS = [(128, 4), (256, 4)]\nCONFIGS = [{CONFIG} for b, w in CONFIGS]\n"),
+        text("[one(64), one(block=128, warps=4)]", before=ONE),
+    ],
+)  # fmt: skip
+def test_what_loops_and_functions_make_is_read(source: str) -> None:
+    """Each makes the blocks 128 and 256 with four warps: neither is added, and a third is where it would have been."""
+    (result,) = rewritten(STRATEGY, source)
+    added = [
+        (int(b), int(w)) for b, w in re.findall(r"""Config\(\{['"]BLOCK['"]: (\d+)\}, num_warps=(\d+)\)""", result)
+    ]
+    assert (1024, 4) in added
+    assert len(set(added)) > 5
+    start = result.index("@triton.autotune")
+    written = re.findall(r"BLOCK['\"]: (\d+)\}, num_warps=4", result[start:] if "[one(" not in source else result)
+    assert written.count("128") == written.count("256") == 0
+    ast.parse(result)
+
+
+def test_a_list_that_loops_make_still_runs_with_more_behind_it() -> None:
+    sources = {
+        "product": text(f"[{CONFIG} for (b, w) in itertools.product((128, 256), [4])]", before="import itertools\n"),
+        "appended": text("configs()", before="import itertools\n" + LOOPS),
+        "one by one": text("[one(64), one(block=128, warps=4)]", before=ONE),
+    }
+    calls = ["f(randn(1000), 0.5)", "f(randn(7), 2.0)"]
+    rows = [(name, source, rewritten(STRATEGY, source)[0], calls) for name, source in sources.items()]
+    assert differing(rows) == {}
+
+
+@pytest.mark.parametrize(
+    ("configs", "before"),
+    [
+        (f"[{CONFIG} for b in sizes() for w in [4]]", ""),
+        (f"[{CONFIG} for b, w in zip((128, 256), (4, 4))]", ""),
+        ("[triton.Config({'BLOCK': b}, pre_hook=lambda _: zero(b)) for b in (128, 256)]", ""),
+        ("configs()", LOOPS.replace("append(one)", "insert(one)")),
+        ("configs()", LOOPS.replace("append(one)", "insert(one)").replace("= []", f"= {PLAIN}")),
+        ("configs()", LOOPS.replace("range(128, 257, 128)", "range(sizes)")),
+        ("[one(64), one(size())]", ONE.replace("'BLOCK'", "'OTHER': block(block), 'BLOCK'")),
+        ("[b for c in CONFIGS]", f"CONFIGS = {PLAIN}\n"),
+    ],
+)
+def test_what_cannot_be_followed_is_told(configs: str, before: str) -> None:
+    assert (
+        "The autotuner's configurations could not be read from "
+        in refusal(STRATEGY, text(configs, before=before)).reason
+    )
 
 
 BLOCKS = {"A": 128, "B": 256, "C": 512, "NEW": 1024}

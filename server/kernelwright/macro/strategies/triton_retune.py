@@ -103,8 +103,9 @@ the kernel follows it, or where the present configurations differ in what each p
 lanes are masked. One that must cover a whole row, or that a `tl.static_assert` speaks of, keeps to the value of the first
 configuration.
 
-The list may stand in the decorator, in a list of the file that a name or a function stands for, in a comprehension over
-literals, or within a function that chooses among its elements. Of a list of another file, under a name or from a call with
+The list may stand in the decorator, in a list of the file that a name or a function stands for, or within a function that
+chooses among its elements. Comprehensions, loops that append, and functions that make one configuration of numbers are
+followed over literals, ranges and products of them. Of a list of another file, under a name or from a call with
 constant arguments, the block sizes are taken to be what the launch leaves to it.
 
 Takes away from a list in the decorator what stands there twice and what cannot run: no powers of two, or, for a matmul, more

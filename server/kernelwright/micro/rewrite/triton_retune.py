@@ -61,8 +61,8 @@ def mended(tuner: Tuner, text: str, kernel: Kernel, workload: Workload | None, d
     first = (tuner.listed or (None,))[0]
     words = tuple(first.words.items()) if first is not None else tuple((tile.name, "") for tile in site.tiles)
     why = f"its list has {len(kept)} already" if len(kept) >= _LONGEST_LIST else ""
-    others = first.others if first is not None else ()
-    return Mended(added, words, _options(site), others, dropped, key, why)
+    others = _shared(tuner.listed) if tuner.listed else ()
+    return Mended(added, words, _options(site), others or (), dropped, key, why)
 
 
 def retuned(tuner: Tuner, change: Mended) -> str:
@@ -85,7 +85,7 @@ def _space(tuner: Tuner, text: str, kernel: Kernel) -> Site | Refusal:
     else:
         names = tuple(tuner.listed[0].words)
         listed = tuner.listed
-        if any(set(one.words) != set(names) or one.others != listed[0].others for one in listed):
+        if any(set(one.words) != set(names) for one in listed) or _shared(listed) is None:
             return Refusal("the configurations do not set the same arguments")
     bounded = {name for call in reading.calls if call[0] == "static_assert" for name in names_read(call[1])}
     open_ = unmasked(reading)
@@ -106,6 +106,13 @@ def _space(tuner: Tuner, text: str, kernel: Kernel) -> Site | Refusal:
     options = tuple(Constant(name, value, "config") for name, value in OPTIONS.items())
     function = fragment.function
     return Site(text, fragment, fragment, function, tuner.call, tuner.call, None, {}, tuple(tiles), options, {})
+
+
+def _shared(listed: tuple[Config, ...]) -> tuple[str, ...] | None:
+    """The further arguments that all configurations have; None where others say more than a number, such as maxnreg=128."""
+    shared = tuple(one for one in listed[0].others if all(one in config.others for config in listed))
+    rest = (other for config in listed for other in config.others if other not in shared)
+    return shared if all(re.fullmatch(r"\w+=(\d+|None)", other) for other in rest) else None
 
 
 def _can_be_repeated(tuner: Tuner, config: Config) -> bool:

@@ -23,7 +23,7 @@ Choice = Mapping[str, int]
 
 _MOST_VARIANTS = 24
 
-_COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
+COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
@@ -182,9 +182,9 @@ def _holds(test: ast.expr | None, known: Mapping[str, int]) -> bool | None:
         case ast.BoolOp(op=ast.And(), values=parts):
             answers = [_holds(part, known) for part in parts]
             return False if False in answers else None if None in answers else True
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARED:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
             first, second = _number(left, known), _number(right, known)
-            return None if first is None or second is None else _COMPARED[type(op)](first, second)
+            return None if first is None or second is None else COMPARED[type(op)](first, second)
     return None
 
 
