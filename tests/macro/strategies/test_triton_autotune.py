@@ -144,8 +144,23 @@ def test_decorator_grid_and_protection(source: str, expected: list[str], absent:
             text(launch=LAUNCH.replace("BLOCK=BLOCK)", "BLOCK=BLOCK, **options)")),
             "num_warps may be in **options (line 18), so configs cannot choose it",
         ),
-        (text(launch=LAUNCH + "\n    kernel[(triton.cdiv(n, BLOCK),)](x, y, n, BLOCK=BLOCK)"), "(lines 18, 19)"),
-        (text() + "\n\ndef g(x):\n    kernel[(1,)](x, x, 1, 64)\n", "(lines 18, 23)"),
+        (
+            text() + "\n\ndef g(x):\n    kernel[(1,)](x, x, 1, 64, num_warps=8)\n",
+            "the launches on lines 18, 23 differ in num_warps",
+        ),
+        (
+            text(launch=LAUNCH + "\n    kernel[(1,)](x, y, n, BLOCK=BLOCK, num_stages=stages(n))"),
+            "the launches on lines 18, 19 differ in num_stages, so configs cannot choose it",
+        ),
+        (
+            text("tl.store(x_ptr + i, x, mask=i < n)") + "\n\ndef g(x, y=None):\n    kernel[(1,)](y, x, 1, 64)\n",
+            "would restore x_ptr in between, for which the launcher passes None",
+        ),
+        (text() + "\n\nkernel[(1,)](X, X, 1, 64)\n", "launched outside of any function"),
+        (
+            text() + "\n\ndef g(x):\n    def kernel(n):\n        return n\n    kernel[(1,)](x, x, 1, 64)\n",
+            "Several functions of the file are called kernel.",
+        ),
         (
             text(
                 launch=LAUNCH.replace("    kernel", "    for num_warps in (4, 8):\n        pass\n    kernel").replace(
@@ -286,6 +301,48 @@ def test_what_only_served_a_block_size_goes(form: str) -> None:
     (found,) = rewritten(STRATEGY, source)
     assert found.endswith(launcher)
     assert 'triton.Config({"BLOCK": ' in found
+
+
+TOGETHER = {
+    "the same number in two branches": (
+        text(
+            launch="y = torch.empty_like(x)\n    if n > 9:\n        kernel[(triton.cdiv(n, 64),)](x, y, n, BLOCK=64)\n"
+            "    else:\n        kernel[(triton.cdiv(n, 64),)](x, y, n, 64)"
+        ),
+        ['grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)\n        kernel[grid](x, y, n)\n', '{"BLOCK": 64}, num_warps=4'],
+        2,
+    ),
+    "a name of each function": (
+        text() + "\n\ndef g(x):\n    SIZE = 256\n    kernel[(triton.cdiv(x.numel(), SIZE),)](x, x, x.numel(), SIZE)\n",
+        ["    kernel[grid](x, x, x.numel())\n", "    kernel[grid](x, y, n)\n", 'restore_value=["y_ptr"]'],
+        2,
+    ),
+    "a name that both launches read": (
+        text(launch=LAUNCH + "\n    kernel[(triton.cdiv(n, BLOCK),)](y, x, n, BLOCK=BLOCK)"),
+        ["triton.Config({}, num_warps=8)", "    BLOCK = 256\n", "(y, x, n, BLOCK=BLOCK)\n", 'restore_value=["y_ptr"]'],
+        0,
+    ),
+    "different numbers": (
+        text(launch=LAUNCH.replace("=BLOCK)", "=BLOCK, num_warps=2)")).replace(
+            "    return x\n", "    kernel[(triton.cdiv(n, 64),)](y, x, n, 64, num_warps=2)\n    return x\n"
+        ),
+        ["triton.Config({}, num_warps=2)", "(x, y, n, BLOCK=BLOCK)\n", "(y, x, n, 64)\n"],
+        0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", TOGETHER)
+def test_all_launches_of_a_kernel_are_changed_together(form: str) -> None:
+    source, expected, grids = TOGETHER[form]
+    (result,) = rewritten(STRATEGY, source)
+    compile(result, "kernel.py", "exec")
+    assert [part for part in expected if part not in result] == []
+    assert result.count("kernel[grid](") == grids
+    check = "\n\ndef both(x):\n    y = f(x.clone())\n    g(y)\n    return x, y\n\n\ndef g(x):\n    pass\n"
+    check = check[: check.index("\n\n\ndef g")] + "\n" if "def g(" in source else check
+    before, after = (one.replace("return x\n", "return y\n", 1) + check for one in (source, result))
+    assert differing([(form, before, after, ["both(randn(1000))", "both(randn(33))", "both(randn(1))"])]) == {}
 
 
 def test_a_helper_that_only_served_the_launch_is_not_called_and_the_results_stay() -> None:

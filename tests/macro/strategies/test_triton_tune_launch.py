@@ -379,6 +379,22 @@ def test_a_launch_in_another_method_stays_as_it_is() -> None:
     assert rewritten(STRATEGY, text)[0] == text.replace("64", "1024", 2)
 
 
+def test_of_two_passes_that_an_entry_only_applies_the_first_is_changed() -> None:
+    launch = "        copy_kernel[(triton.cdiv(n, 64),)](x, y, n, 64)\n"
+    passes = (
+        "class Copy(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        y = torch.empty_like(x)\n"
+        f"        n = x.numel()\n{launch}        return y\n\n    @staticmethod\n    def backward(ctx, x):\n"
+        f"        y = torch.empty_like(x)\n        n = x.numel()\n{launch}        return y\n"
+    )
+    text = KERNEL + "def copy(x):\n    return Copy.apply(x)\n\n\n" + passes
+    found = rewritten(STRATEGY, text)
+    assert found[0] == text.replace("64", "1024", 2)
+    calls = ["copy(randn(1000))", "copy(randn(33))"]
+    assert differing([("two passes", text, found[0], calls)]) == {}
+    again = text + "\n\ndef other():\n    def copy_kernel(n):\n        return n\n"
+    assert "Several functions of the file are called copy_kernel" in refusal(STRATEGY, again).reason
+
+
 def test_one_number_that_serves_two_block_sizes_stays_one() -> None:
     kernel = KERNEL.replace("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, STEP: tl.constexpr").replace(
         "    i = tl.program_id(0)",

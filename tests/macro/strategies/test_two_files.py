@@ -30,12 +30,12 @@ def test_the_worked_example_in_two_files(strategy: Strategy) -> None:
 
 
 def test_what_stands_in_the_way_is_told_with_its_file() -> None:
-    (autotune,) = (one for one in RULES if one.id == "triton.autotune")
-    kernels, launcher = cut(autotune.example.before)
+    (rows,) = (one for one in RULES if one.id == "triton.several-rows")
+    kernels, launcher = cut(rows.example.before)
     twice = launcher + launcher[launcher.index("\ndef ") :].replace("def ", "def again_")
     text = joined(kernels, "layers.py", twice)
     assert text is not None
-    assert "launched from several places" in refusal(autotune, text).reason
+    assert "launched from several places" in refusal(rows, text).reason
 
 
 def test_a_name_that_only_the_other_file_imports() -> None:

@@ -4,7 +4,8 @@ from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
 from kernelwright.micro.rewrite.triton_autotune import Terms, autotuned, terms_of
-from kernelwright.micro.rewrite.triton_launch import Site, launch_site
+from kernelwright.micro.rewrite.triton_everywhere import everywhere
+from kernelwright.micro.rewrite.triton_launch import Site
 from kernelwright.micro.rewrite.triton_space import choices, current, diverse, has_choice
 from kernelwright.micro.rewrite.triton_tuned import tunable
 from kernelwright.values import Action, Language, Refusal, Region, digest
@@ -35,7 +36,7 @@ def intent(observation: Observation, action: Action) -> Intent | Refusal:
 
 def _asked(observation: Observation) -> tuple[Site, Terms] | Refusal:
     """The launch, and what the decorator needs to say: enough to know that it can be written, for less than that costs."""
-    site = launch_site(observation.text, observation.kernel)
+    site = everywhere(observation.text, observation.kernel)
     if isinstance(site, Refusal):
         return site
     if site.kernel.reading.is_autotuned:
@@ -92,9 +93,12 @@ Autotuning runs the kernel many times on the caller's tensors. A tensor that is 
 `torch.zeros` in the launcher is listed in `reset_to_zero`; one that the kernel also reads, or that the caller passed in and
 the kernel writes, in `restore_value`.
 
-It does not apply when the kernel is autotuned already, when `num_warps` or `num_stages` is a parameter of the launcher or
-passed by `**`, when the kernel is launched from several places, when a written tensor cannot be told or would be restored
-and may be None, or when there is no size to choose by.
+Where a kernel is launched from several places, in one function or in several, all of them are changed: what each of them
+sets to the same value is chosen, and what has to be protected for one of them is protected for all.
+
+It does not apply when the kernel is autotuned already, when `num_warps` or `num_stages` is a parameter of a launcher, passed
+by `**` or not the same in all launches, when a written tensor cannot be told or would be restored and may be None, or when
+there is no size to choose by.
 
 The first call with each new key takes longer, and results of the first call depend on the kernel being safe to repeat.
 """,

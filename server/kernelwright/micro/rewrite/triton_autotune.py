@@ -4,7 +4,8 @@ import ast
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_constants import removals, replaced, unread_without
-from kernelwright.micro.rewrite.triton_launch import OPTIONS, Site, sole
+from kernelwright.micro.rewrite.triton_everywhere import each
+from kernelwright.micro.rewrite.triton_launch import OPTIONS, Site
 from kernelwright.micro.rewrite.triton_memory import size_parameters
 from kernelwright.micro.rewrite.triton_protection import Protection, protection_of
 from kernelwright.micro.rewrite.triton_setting import is_unpacking, unpacked_as_nothing, without_empty_unpacking
@@ -37,13 +38,13 @@ class Terms:
 
 def terms_of(site: Site) -> Terms | Refusal:
     """What autotuning this launch takes, or why that cannot be done: all that is asked before anything is written."""
-    obstacle = _obstacle(site)
+    obstacle = next((found for one in each(site) if (found := _obstacle(one)) is not None), None)
     if obstacle is not None:
         return obstacle
     key = _key(site)
     if isinstance(key, Refusal):
         return key
-    protection = protection_of(site)
+    protection = protection_of(each(site))
     return protection if isinstance(protection, Refusal) else Terms(key, protection)
 
 
@@ -53,9 +54,10 @@ def autotuned(site: Site, configs: tuple[Choice, ...], terms: Terms) -> str:
     indent = " " * site.definition.col_offset
     decorator = _decorator(site, configs, terms)
     edits = [TextEdit(at, at, "".join(f"{indent}{line}\n" for line in decorator))]
-    edits += _without_arguments(site)
-    edits += _grid_edits(site)
-    edits += _without_constants(site)
+    for one in each(site):
+        edits += _without_arguments(one)
+        edits += _grid_edits(one)
+        edits += _without_constants(one)
     return replaced(site.text, edits)
 
 
@@ -89,9 +91,6 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _obstacle(site: Site) -> Refusal | None:
-    several = sole(site)
-    if several is not None:
-        return several
     if not site.definition.decorator_list:
         return Refusal("The kernel has no @triton.jit to put the decorator above.", line=site.definition.lineno - 1)
     if site.kernel.aliases.spelled("triton") is None:
@@ -128,7 +127,7 @@ def _computed_obstacle(site: Site) -> Refusal | None:
 
 def _key(site: Site) -> tuple[str, ...] | Refusal:
     tuned = names_tuned(site)
-    known = set(site.bound)
+    known = set(site.bound).intersection(*(twin.bound for twin in site.twins))
     key = tuple(name for name in size_parameters(site.kernel.reading) if name not in tuned and name in known)
     if key:
         return key

@@ -97,19 +97,27 @@ def sole(site: Site) -> Refusal | None:
 
 @functools.lru_cache(maxsize=16)
 def _site(text: str, kernel: str, definition: Fragment, launcher: Fragment, lines: tuple[int, ...]) -> Site | Refusal:
+    sites = launched_in(text, kernel, definition, launcher)
+    if isinstance(sites, Refusal):
+        return sites
+    within = range(launcher.node.lineno, (launcher.node.end_lineno or launcher.node.lineno) + 1)
+    twins = tuple(one for one in sites[1:] if one.function is sites[0].function)
+    apart = (one.call.lineno for one in sites[1:] if one not in twins)  # such as in a backward pass
+    return together(sites[0], twins, (*(line for line in lines if line not in within), *apart))
+
+
+def launched_in(text: str, kernel: str, definition: Fragment, launcher: Fragment) -> list[Site] | Refusal:
+    """The launches in a function or class, in order of their lines; at least one."""
     calls = [node for node in walk(launcher.node) if isinstance(node, ast.Call) and is_launch(node, kernel)]
     if not calls:
         return Refusal("The launch of this kernel could not be read.", line=launcher.node.lineno - 1)
-    within = range(launcher.node.lineno, (launcher.node.end_lineno or launcher.node.lineno) + 1)
     sites: list[Site] = []
     for call in sorted(calls, key=lambda call: call.lineno):
         site = _launched(text, definition, launcher, call)
         if isinstance(site, Refusal):
             return site
         sites.append(site)
-    twins = tuple(one for one in sites[1:] if one.function is sites[0].function)
-    apart = (one.call.lineno for one in sites[1:] if one not in twins)  # such as in a backward pass
-    return _together(sites[0], twins, (*(line for line in lines if line not in within), *apart))
+    return sites
 
 
 def _launched(text: str, definition: Fragment, launcher: Fragment, call: ast.Call) -> Site | Refusal:
@@ -125,7 +133,7 @@ def _launched(text: str, definition: Fragment, launcher: Fragment, call: ast.Cal
     return _Reader(text, definition, launcher, function, call, grid, passed).site(grid_statement)
 
 
-def _together(site: Site, twins: tuple[Site, ...], elsewhere: tuple[int, ...]) -> Site:
+def together(site: Site, twins: tuple[Site, ...], elsewhere: tuple[int, ...]) -> Site:
     """The launch with the others: what not all of them can have at one value is not free."""
     fixed = dict(site.fixed)
     free: list[Constant] = []

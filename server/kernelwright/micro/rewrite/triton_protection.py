@@ -20,7 +20,31 @@ class Protection:
     restore_value: tuple[str, ...] = ()
 
 
-def protection_of(site: Site) -> Protection | Refusal:
+def protection_of(sites: tuple[Site, ...]) -> Protection | Refusal:
+    """What has to be protected for all launches of a kernel: what has to be restored for one of them is, for the others too."""
+    found: list[Protection] = []
+    for site in sites:
+        one = _protection(site)
+        if isinstance(one, Refusal):
+            return one
+        found.append(one)
+    restored = {name for one in found for name in one.restore_value}
+    protected = restored.union(*(one.reset_to_zero for one in found))
+    names = [p.arg for p in parameters(sites[0].definition) if p.arg in protected]
+    for site in sites:
+        absent = next((name for name in names if _may_be_none(site, site.bound.get(name))), None)
+        if absent is not None:
+            return Refusal(
+                f"Autotuning runs the kernel many times and would restore {absent} in between, for which the launcher "
+                "passes None in some calls.",
+                line=site.call.lineno - 1,
+            )
+    return Protection(
+        tuple(name for name in names if name not in restored), tuple(name for name in names if name in restored)
+    )
+
+
+def _protection(site: Site) -> Protection | Refusal:
     found = touches(site.kernel.reading)
     lost = next((t for t in found if t.parameter is None and t.kind != "load"), None)
     if lost is not None:
@@ -49,13 +73,6 @@ def protection_of(site: Site) -> Protection | Refusal:
             or (argument is not None and ast.unparse(argument) in read_arguments)
         ):
             restore.append(name)
-    absent = next((name for name in (*reset, *restore) if _may_be_none(site, site.bound.get(name))), None)
-    if absent is not None:
-        return Refusal(
-            f"Autotuning runs the kernel many times and would restore {absent} in between, for which the launcher passes None "
-            "in some calls.",
-            line=site.call.lineno - 1,
-        )
     return Protection(tuple(reset), tuple(restore))
 
 

@@ -71,7 +71,7 @@ def kernel_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
 
 
 def launcher_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
-    """The entry where the kernel is launched in it, else the function around all its launches."""
+    """The entry where the kernel is launched in it, else the function around its first launch."""
     if not kernel.launches:
         return Refusal("Nothing in this file launches the kernel.", line=kernel.name_line)
     if kernel.entry == kernel.name:
@@ -83,9 +83,21 @@ def launcher_fragment(text: str, kernel: Kernel) -> Fragment | Refusal:
     span = _enclosing_function(text, lines[0])
     if span is None:
         return Refusal("The kernel is launched outside of any function.", line=lines[0])
-    if not all(span[0] <= line < span[1] for line in lines):
-        places = ", ".join(str(line + 1) for line in lines)
-        return Refusal(f"The kernel is launched from several places (lines {places}).", line=lines[1])
+    if not all(span[0] <= line < span[1] for line in lines) and not is_defined_once(text, kernel.name):
+        return Refusal(f"Several functions of the file are called {kernel.name}.", line=kernel.name_line)
+    return _fragment(text, *span)
+
+
+def is_defined_once(text: str, name: str) -> bool:
+    """Whether no other function of the file has this name, so that every launch by it is of this one."""
+    return len(re.findall(rf"^\s*def {re.escape(name)}\b", text, re.MULTILINE)) == 1
+
+
+def enclosing_fragment(text: str, line: int) -> Fragment | Refusal:
+    """The innermost function around a line."""
+    span = _enclosing_function(text, line)
+    if span is None:
+        return Refusal("The kernel is launched outside of any function.", line=line)
     return _fragment(text, *span)
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from kernelwright.micro.rewrite.triton_everywhere import each, narrowed
 from kernelwright.micro.rewrite.triton_grid import counts_in
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
 from kernelwright.micro.rewrite.triton_setting import is_unpacking, set_only
@@ -16,9 +17,9 @@ from kernelwright.source.trees import statements, walk
 
 def tunable(site: Site) -> Site:
     """The launch with those block sizes free that configurations can choose: the others stay as they are."""
-    while stay := {tile.name: words for tile in site.tiles if (words := _why_it_stays(site, tile))}:
-        left = tuple(tile for tile in site.tiles if tile.name not in stay)
-        site = replace(site, tiles=left, fixed={**site.fixed, **stay})
+    while stay := {tile.name: words for one in each(site) for tile in one.tiles if (words := _why_it_stays(one, tile))}:
+        left = {tile.name for tile in site.tiles} - stay.keys()
+        site = replace(narrowed(site, left), fixed={**site.fixed, **stay})
     return site
 
 
