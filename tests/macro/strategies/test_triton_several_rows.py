@@ -64,6 +64,12 @@ CARRIED = (
     "    at += tl.argmax(x, axis=0)\n    x = x * 0.5\n" + STORE + "\ntl.store(s_ptr + row, total + at)"
 )  # fmt: skip
 SCANNED = ROW + LOAD + "x = tl.cumsum(tl.where(mask, x, 0.0), axis=0)\n" + STORE + "\n" + SUMS
+AGAIN = (
+    ROW + LOAD + STORE + "\nx = tl.sum(tl.where(mask, x, 0.0), axis=0)\ntotal = 0.0\nfor k in range(3):\n"
+    "    e = x_ptr + row * stride + cols\n    e = tl.load(e, mask=mask, other=0.0) * k\n    e = tl.sum(e, axis=0)\n"
+    "    total += e\nif stride > 0:\n    e2 = x + cols\n    e2 = tl.max(e2)\n    total += e2\n"
+    "mask = x > 0\nx += total\nx = tl.where(mask, x, 0.0)\ntl.store(s_ptr + row, x)"
+)  # fmt: skip
 HELPED = ROW + LOAD + "x = soft(x) + tl.num_programs(1)\n" + STORE + "\n" + SUMS + "return"
 HELPER = (
     "@triton.jit\ndef soft(x):\n    return x / (1.0 + tl.exp(-x))\n\n\n"
@@ -96,6 +102,7 @@ FORMS = {
     "picks written out": kernel(TOP, setup=SETUP.replace("empty_like", "zeros_like")),
     "a loop that all rows turn alike": kernel(DOUBLED),
     "numbers that a loop begins with": kernel(CARRIED),
+    "names that one value after another has": kernel(AGAIN),
     "a function of the file, and a return at the end": with_helpers(kernel(HELPED)),
     "a parameter that has the rows already, and defaults": COUNTED,
     "a grid with a name": kernel(SOFTMAX, "grid = (x.shape[0],)\n    " + LAUNCH.replace("(x.shape[0],)", "grid")),
@@ -147,6 +154,11 @@ def test_each_form_is_written_for_blocks_of_several_sizes() -> None:
         ("as many results as another constant says", "tl.store(s_ptr + row * K + ks,"),
         ("picks written out", "    ROWS = max(2048 // BLOCK, 1)\n"),
         ("picks written out", "        tl.store(y_ptr + row * n + k, top, mask=(k < n) & rows_inside)\n"),
+        (
+            "names that one value after another has",
+            "    mask = x > 0\n    x += total\n    x = tl.where(mask, x, 0.0)\n",
+        ),
+        ("names that one value after another has", "    tl.store(s_ptr + row, x, mask=rows_inside)\n"),
         ("numbers that a loop begins with", "    total = tl.full((ROWS, 1), 0.0, tl.float32)\n"),
         ("numbers that a loop begins with", '    best = tl.full((ROWS, 1), -float("inf"), tl.float32)\n'),
         ("numbers that a loop begins with", "    at = tl.full((ROWS, 1), 0, tl.int32)\n"),
@@ -205,6 +217,14 @@ def test_the_gate_passes_rows_that_do_not_come_out_even_and_nothing_less() -> No
     ("body", "words"),
     [
         (ROW + "for i in range(0, n, BLOCK):\n    " + LOAD + STORE, "in steps of BLOCK"),
+        (
+            ROW + LOAD + STORE + "\nif stride > 0:\n    x = tl.sum(x)\ntl.store(s_ptr + row, x)",
+            "More elements are stored than there are addresses.",
+        ),
+        (
+            ROW + LOAD + STORE + "\ny = x\nfor k in range(3):\n    tl.store(s_ptr + row, y)\n    y = tl.sum(x)",
+            "y has no element for each row or column before the loop.",
+        ),
         (ROW + "for i in range(row):\n    " + LOAD + STORE, "What range(row)"),
         (ROW + "for i in other(n):\n    " + LOAD + STORE, "other(n)"),
         (ROW + "while n > 3:\n    " + LOAD + STORE, "may differ by row"),

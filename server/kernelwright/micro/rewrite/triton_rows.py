@@ -2,11 +2,13 @@
 
 import ast
 import functools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag
 
 from kernelwright.micro.rewrite.triton_source import Fragment
+from kernelwright.micro.rewrite.triton_versions import in_order, spelled
 from kernelwright.source.bindings import Binding, bindings_of, loop_of
 from kernelwright.source.calls import argument, constexprs, dotted
 from kernelwright.source.trees import walk
@@ -43,7 +45,7 @@ class Rows:
     Ranges of other lengths may stand beside them, such as for what is kept of each row: no value can have lanes of both.
     """
 
-    kernel: Fragment
+    kernel: Fragment  # with its names as `in_order` has them
     kinds: Mapping[str, Kind]
     ids: tuple[ast.Call, ...]
     lanes: tuple[ast.Call, ...]
@@ -57,7 +59,7 @@ class Rows:
 def rows_of(kernel: Fragment, number: Callable[[ast.expr], int | None]) -> Rows | Refusal:
     """The kernel as work on rows, or why it is none. `number`: what an expression comes to, as far as that is known."""
     try:
-        return _Reader(kernel).rows(number)
+        return _Reader(in_order(kernel)).rows(number)
     except _Unreadable as found:
         words, line = found.args
         return Refusal(words, line=line - 1)
@@ -163,7 +165,9 @@ class _Reader:
             if carried and kind == Kind.ROW and len(numbers) == len(other) and all(map(kind_of, numbers)):
                 self.starts.extend(number for number in numbers if number not in self.starts)
             elif carried and other:
-                raise _Unreadable(f"{name} has no element for each row or column before the loop.", loop.lineno)
+                raise _Unreadable(
+                    f"{spelled(name)} has no element for each row or column before the loop.", loop.lineno
+                )
 
     def _is_guarded(self, access: Access) -> bool:
         pointer = self._kind(access.pointer, self._kinds)
@@ -284,5 +288,5 @@ def _is(node: ast.expr | None, value: int) -> bool:
 
 
 def _short(node: ast.AST) -> str:
-    text = ast.unparse(node)
+    text = re.sub(r"(?<=\w)'\d+", "", ast.unparse(node))
     return text if len(text) <= 40 else f"{text[:37]}..."

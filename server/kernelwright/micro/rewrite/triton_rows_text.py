@@ -8,6 +8,7 @@ from kernelwright.micro.rewrite.triton_flag import constexpr_kind, is_plain, par
 from kernelwright.micro.rewrite.triton_launch import Site, sole
 from kernelwright.micro.rewrite.triton_rows import REDUCTIONS, Rows, kind_of
 from kernelwright.micro.rewrite.triton_source import Fragment, free_name, integer, line_offset, names_in, names_read
+from kernelwright.micro.rewrite.triton_versions import spelled
 from kernelwright.source.bindings import bindings_of
 from kernelwright.source.calls import argument, constexprs, defaults, parameters
 from kernelwright.source.trees import statements, walk
@@ -20,8 +21,8 @@ def with_several_rows(site: Site, rows: Rows, elements: int, warps: int | None =
     launch = _Launch.of(site, rows)
     if isinstance(launch, Refusal):
         return launch
-    kernel = site.kernel
-    taken = names_in(kernel.function)
+    kernel = rows.kernel
+    taken = names_in(site.definition)
     many, inside = free_name("ROWS", taken), free_name("rows_inside", taken)
     count = launch.parameter or free_name("n_rows", taken)
     edits = launch.edits(many, count, elements)
@@ -60,7 +61,7 @@ def _ids(kernel: Fragment, rows: Rows, many: str, inside: str, taken: set[str]) 
         line_end = kernel.text.find("\n", below)
         at = line_end if line_end >= 0 else len(kernel.text)
         words = own if first.value is rows.ids[0] else f"({own})"
-        return [TextEdit(start, end, words), TextEdit(at, at, f"\n{pad}{inside.format(first.targets[0].id)}")]
+        return [TextEdit(start, end, words), TextEdit(at, at, f"\n{pad}{inside.format(spelled(first.targets[0].id))}")]
     name = free_name("rows", taken)
     at = line_offset(kernel.text, first.lineno - 1)
     lines = f"{pad}{name} = {own}\n{pad}{inside.format(name)}\n"
