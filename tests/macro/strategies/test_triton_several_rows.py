@@ -70,6 +70,12 @@ AGAIN = (
     "    total += e\nif stride > 0:\n    e2 = x + cols\n    e2 = tl.max(e2)\n    total += e2\n"
     "mask = x > 0\nx += total\nx = tl.where(mask, x, 0.0)\ntl.store(s_ptr + row, x)"
 )  # fmt: skip
+FILLED = (
+    ROW + LOAD + "total = tl.zeros((BLOCK,), dtype=tl.float32)\ntop = tl.full([BLOCK], -3.0, tl.float32)\n"
+    "w = tl.zeros([BLOCK], tl.float32)\nz = tl.zeros_like(cols)\nfor k in range(3):\n    total += x * k\n"
+    "    top = tl.maximum(top, x - k)\n    w += k\nfor k in range(stride):\n    more = tl.zeros((BLOCK,), tl.float32)\n"
+    "    more += 1\n    total += more\nx = total + top * w + z\n" + STORE + "\n" + SUMS
+)  # fmt: skip
 HELPED = ROW + LOAD + "x = soft(x) + tl.num_programs(1)\n" + STORE + "\n" + SUMS + "return"
 HELPER = (
     "@triton.jit\ndef soft(x):\n    return x / (1.0 + tl.exp(-x))\n\n\n"
@@ -103,6 +109,7 @@ FORMS = {
     "a loop that all rows turn alike": kernel(DOUBLED),
     "numbers that a loop begins with": kernel(CARRIED),
     "names that one value after another has": kernel(AGAIN),
+    "blocks of one number": kernel(FILLED),
     "a function of the file, and a return at the end": with_helpers(kernel(HELPED)),
     "a parameter that has the rows already, and defaults": COUNTED,
     "a grid with a name": kernel(SOFTMAX, "grid = (x.shape[0],)\n    " + LAUNCH.replace("(x.shape[0],)", "grid")),
@@ -217,6 +224,14 @@ def test_the_gate_passes_rows_that_do_not_come_out_even_and_nothing_less() -> No
     ("body", "words"),
     [
         (ROW + "for i in range(0, n, BLOCK):\n    " + LOAD + STORE, "in steps of BLOCK"),
+        (
+            ROW + LOAD + "x += tl.zeros((BLOCK // 1,), tl.float32)\n" + STORE,
+            "(BLOCK // 1,), tl.float32) is for several rows",
+        ),
+        (
+            ROW + LOAD + "x += tl.full((BLOCK,), tl.sum(x), tl.float32)\n" + STORE,
+            "tl.sum(x), tl.float32) is for several rows",
+        ),
         (
             ROW + LOAD + STORE + "\nif stride > 0:\n    x = tl.sum(x)\ntl.store(s_ptr + row, x)",
             "More elements are stored than there are addresses.",

@@ -121,7 +121,8 @@ int8 quantisation of groups of 128 became 5.58 times as fast, an RMS norm of row
 
 It applies to kernels whose lanes are the columns of one row. It does not apply when rows have more than 1024 columns, when
 a loop walks along them, turns as often as a row says, or carries what begins as neither a number nor one for each row, when
-the kernel has a branch that differs by row, an atomic, an explicit shape or axis, or a function whose meaning for several
+the kernel has a branch that differs by row, an atomic, an explicit shape (but that of zeros or another number for each
+column) or axis, or a function whose meaning for several
 rows cannot be told, when programs share rows, when the kernel is launched from several places, or when the number of rows
 or the block size cannot be read from the launch.
 """,

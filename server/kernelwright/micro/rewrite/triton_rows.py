@@ -53,6 +53,7 @@ class Rows:
     scans: tuple[ast.Call, ...]
     guarded: tuple[Access, ...]  # whose addresses differ by row
     starts: tuple[ast.expr, ...]  # the numbers that loops begin with where they carry one for each row
+    shapes: tuple[tuple[ast.Tuple | ast.List, bool], ...]  # of blocks of one number, and whether each row has its own
     block: ast.expr
 
 
@@ -105,7 +106,9 @@ class _Reader:
         folds = tuple(call for name, call in reading.calls if name in REDUCTIONS)
         scans = tuple(call for name, call in reading.calls if name in SCANS)
         calls_of_lanes = tuple(one.call for one in reading.lanes)
-        return Rows(self.kernel, kinds, ids, calls_of_lanes, folds, scans, guarded, tuple(self.starts), block)
+        return Rows(
+            self.kernel, kinds, ids, calls_of_lanes, folds, scans, guarded, tuple(self.starts), self._shapes, block
+        )
 
     @functools.cached_property
     def _kinds(self) -> Mapping[str, Kind]:
@@ -160,7 +163,7 @@ class _Reader:
         for name, given in of_names.items():
             kind = self._kinds.get(name, Kind.NONE)
             carried = {id(one.node) in within for one in given} == {True, False}
-            other = [one for one in given if self._kind(one.value, self._kinds) != kind]
+            other = [one for one in given if self._kind(one.value, self._kinds) != kind and not self._block(one.value)]
             numbers = [one.value for one in other if id(one.node) not in within and isinstance(one.node, ast.Assign)]
             if carried and kind == Kind.ROW and len(numbers) == len(other) and all(map(kind_of, numbers)):
                 self.starts.extend(number for number in numbers if number not in self.starts)
@@ -233,6 +236,8 @@ class _Reader:
             return Kind.NONE
         if name == "arange":
             return Kind.COLUMN
+        if self._block(call) is not None and (name == "zeros" or not self._joined(call.args[1:], names)):
+            return Kind.COLUMN
         if name in REDUCTIONS or name in SCANS:
             return self._folded(call, name, names)
         kind = self._joined(given, names)
@@ -241,13 +246,32 @@ class _Reader:
             return self._kind(pointer, names) if pointer is not None else kind
         if name == "store":
             return Kind.NONE
-        if is_elementwise(canonical) or name in _SILENT or works_by_element(self.reading, call):
+        if is_elementwise(canonical) or name in (*_SILENT, "zeros_like") or works_by_element(self.reading, call):
             return kind
         if not kind and (
             name in _HINTS or name in _RANGES or (isinstance(call.func, ast.Name) and call.func.id in _NUMBERS)
         ):
             return Kind.NONE
         raise _Unreadable(f"What {_short(call)} is for several rows cannot be told.", call.lineno)
+
+    def _block(self, value: ast.expr) -> ast.Tuple | ast.List | None:
+        """The shape of a block of one number that has a lane for each column; None for anything else."""
+        if self.reading.tl(value) not in ("zeros", "full") or not isinstance(value, ast.Call):
+            return None
+        shape = argument(value, 0, "shape")
+        if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 1:
+            return None
+        ends = (ast.dump(one.end) for one in self.reading.lanes if one.end is not None)
+        return shape if ast.dump(shape.elts[0]) in ends else None
+
+    @functools.cached_property
+    def _shapes(self) -> tuple[tuple[ast.Tuple | ast.List, bool], ...]:
+        """Of blocks of one number; each row has its own in a name that has elements for each row."""
+        wide = {
+            one.value for one in bindings_of(self.kernel.function) if self._kinds.get(one.name, Kind.NONE) & Kind.ROW
+        }
+        found = ((self._block(call), call in wide) for _, call in self.reading.calls)
+        return tuple((shape, its) for shape, its in found if shape is not None)
 
     def _folded(self, call: ast.Call, name: str, names: Mapping[str, Kind]) -> Kind:
         value = call.args[0] if call.args else None

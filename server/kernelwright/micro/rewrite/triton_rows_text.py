@@ -37,6 +37,9 @@ def with_several_rows(site: Site, rows: Rows, elements: int, warps: int | None =
     ends = (kernel.span(call)[1] for call in rows.lanes)
     edits += [TextEdit(end, end, "[None, :]") for end in ends]
     edits += [edit for call in rows.folds + rows.scans for edit in _along_columns(kernel, rows, call)]
+    for shape, wide in rows.shapes:
+        words = f"({many if wide else 1}, {kernel.source(shape.elts[0])})"
+        edits.append(TextEdit(*kernel.span(shape), words))
     edits += [_guard(kernel, access, inside) for access in rows.guarded]
     tl = kernel.aliases.spelled("triton.language")
     if rows.starts and tl is None:
