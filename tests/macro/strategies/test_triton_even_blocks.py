@@ -157,6 +157,10 @@ TUNED = '@triton.autotune([triton.Config({"BLOCK": 64})], key=["n"])\n'
 LITERAL = LAUNCH.replace("BLOCK=BLOCK", "BLOCK=64").replace("    BLOCK = 64\n", "")
 WITHOUT = LAUNCH.replace(", BLOCK=BLOCK", "").replace("    BLOCK = 64\n", "")
 OTHERS = '@triton.heuristics({"num_warps": lambda args: 4})\n@triton.jit'
+LIBRARY = (
+    "def tuned(configs, key):\n    return triton.autotune(configs, key)\n\n\n"
+    '@tuned(configs=[triton.Config({"BLOCK": 64})], key=["n"])\n'
+)
 DICTIONARY = LAUNCH.replace("BLOCK = 64", 'meta = {"BLOCK": 64}').replace("BLOCK=BLOCK", "**meta")
 
 
@@ -172,12 +176,13 @@ DICTIONARY = LAUNCH.replace("BLOCK = 64", 'meta = {"BLOCK": 64}').replace("BLOCK
             kernel(PLAIN, WITHOUT, f"@other\n{TUNED}@triton.jit"),
             f"@other\n{TUNED}@triton.heuristics({HEURISTIC})\n@triton.jit",
         ),
+        (kernel(PLAIN, WITHOUT, f"{LIBRARY}@triton.jit"), f"{LIBRARY}@triton.heuristics({HEURISTIC})\n@triton.jit"),
         (kernel(PLAIN, LITERAL, OTHERS), f'({{"num_warps": lambda args: 4, {HEURISTIC[1:]})'),
         (kernel(PLAIN, kind=": tl.constexpr"), "    EVEN_N: tl.constexpr = n % BLOCK == 0\n    row ="),
     ],
     ids=[
-        "a variable", "a sum", "a literal", "a dictionary", "a configuration", "a wrapper around it", "other heuristics",
-        "in the kernel",
+        "a variable", "a sum", "a literal", "a dictionary", "a configuration", "a wrapper around it",
+        "a library's autotuner", "other heuristics", "in the kernel",
     ],
 )  # fmt: skip
 def test_the_flag_is_computed_where_the_block_size_is_chosen(text: str, expected: str) -> None:
@@ -233,6 +238,7 @@ RUN = {
 } | {
     "a literal": kernel(PLAIN, LITERAL),
     "other heuristics": kernel(PLAIN, LITERAL, OTHERS),
+    "a library's autotuner": kernel(PLAIN, WITHOUT, f"{LIBRARY}@triton.jit"),
     "in the kernel": kernel(PLAIN, kind=": tl.constexpr"),
     "the example": STRATEGY.example.before,
 }

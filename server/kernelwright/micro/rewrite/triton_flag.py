@@ -108,7 +108,11 @@ def _heuristics(site: Site, flags: tuple[Flag, ...]) -> TextEdit | Refusal:
     """An entry of the kernel's heuristics, or a decorator of its own right above that of the compiler."""
     kernel = site.kernel
     line = kernel.function.lineno - 1
-    found = list(decorators(kernel.function, kernel.aliases))
+    tuner = kernel.reading.autotuner  # a library's own takes what heuristics make, as Triton's does
+    found = [
+        ("triton.autotune" if node is tuner else name, node)
+        for name, node in decorators(kernel.function, kernel.aliases)
+    ]
     jit = next((node for name, node in found if name == "triton.jit"), None)
     triton = kernel.aliases.spelled("triton")
     first = next((index for index, (name, _) in enumerate(found) if name in _WRAPPERS), 0)
