@@ -113,6 +113,11 @@ def test_the_worked_example() -> None:
             ["kernel[grid](*pointers(x, y), n=n)"],
             [],
         ),
+        (
+            text(launch=LAUNCH.replace("(x, y, n, BLOCK=BLOCK)", "(*pointers(x, y), n, BLOCK)")),
+            ["kernel[grid](*pointers(x, y), n)\n", 'grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)'],
+            ["n, BLOCK)"],
+        ),
         (text().replace("@triton.jit", "@libentry()\n@triton.jit"), ["@libentry()\n@triton.autotune("], []),
     ],
 )

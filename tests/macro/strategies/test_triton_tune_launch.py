@@ -87,6 +87,14 @@ def test_the_worked_example() -> None:
             ["copy_kernel[(triton.cdiv(n, 1024),)](*(x, y, n), BLOCK=1024)"],
         ),
         (
+            launcher("pointers = x, y\ncopy_kernel[(triton.cdiv(n, 128),)](*pointers, n, 128)"),
+            ["copy_kernel[(triton.cdiv(n, 1024),)](*pointers, n, 1024)"],
+        ),
+        (
+            launcher("BLOCK = 128\ncopy_kernel[(triton.cdiv(n, BLOCK),)](x, *(y, n), BLOCK)"),
+            ["BLOCK = 1024"],
+        ),
+        (
             launcher(
                 "meta = {'BLOCK': 128, 'num_warps': 8}\ncopy_kernel[(triton.cdiv(n, meta['BLOCK']),)](x, y, n, **meta)"
             ),
@@ -208,6 +216,18 @@ def test_equal_block_sizes_are_told_by_the_axis_of_the_grid_that_each_serves() -
             launcher("copy_kernel[(triton.cdiv(n, 64),)](*(x, y, n, 64), num_warps=config['warps'])"),
             "BLOCK may be behind * (line 16); num_warps is read from config['warps'] (line 16)",
         ),
+        *(
+            (text, "BLOCK may be behind * (line 1")
+            for text in (
+                launcher("copy_kernel[(triton.cdiv(n, 64),)](*(x, y, n), 64, num_warps=config['warps'])").replace(
+                    *change
+                )
+                for change in (
+                    ("BLOCK: tl.constexpr", "BLOCK: tl.constexpr, EVEN: tl.constexpr = False"),
+                    ("@triton.jit", "@triton.heuristics(chosen)\n@triton.jit"),
+                )
+            )
+        ),
         (
             launcher(
                 "meta = dict(BLOCK=64)\nmeta.update(more)\n"
@@ -273,6 +293,11 @@ UNPACKED = "copy_kernel[(triton.cdiv(n, config['BLOCK']),)](x, y, n, **config)"
 @pytest.mark.parametrize(
     ("before", "after", "more"),
     [
+        (
+            "BLOCK = 32\n" + GRID + "(*(x, y), n, BLOCK, num_warps=2)\n",
+            "BLOCK = 1024\n" + GRID + "(*(x, y), n, BLOCK, num_warps=4)\n",
+            "",
+        ),
         ("BLOCK, warps = settings(n)\n" + LAUNCH.format("warps"), "BLOCK = 1024\n" + LAUNCH.format(4), ""),
         (
             "BLOCK, warps, n = settings(n)  # by hand\n" + LAUNCH.format("warps"),

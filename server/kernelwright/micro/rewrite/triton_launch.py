@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kernelwright.micro.rewrite.triton_grid import counts_in, of_own_axes, resolved
-from kernelwright.micro.rewrite.triton_passed import Passed, holder, is_read, passed_by
+from kernelwright.micro.rewrite.triton_passed import Passed, holder, is_read, misfit, passed_by
 from kernelwright.micro.rewrite.triton_setting import Place, Span, place_of
 from kernelwright.micro.rewrite.triton_source import (
     Fragment,
@@ -121,9 +121,9 @@ def launched_in(text: str, kernel: str, definition: Fragment, launcher: Fragment
 
 
 def _launched(text: str, definition: Fragment, launcher: Fragment, call: ast.Call) -> Site | Refusal:
-    misfit = _misfit(definition.function, call)
-    if misfit:
-        return Refusal(misfit, line=call.lineno - 1)
+    wrong = misfit(definition.function, call)
+    if wrong:
+        return Refusal(wrong, line=call.lineno - 1)
     function = _innermost_function(launcher.node, call)
     if function is None:
         return Refusal("The kernel is launched outside of any function.", line=call.lineno - 1)
@@ -153,17 +153,6 @@ def together(site: Site, twins: tuple[Site, ...], elsewhere: tuple[int, ...]) ->
     return replace(site, tiles=tiles, options=options, fixed=fixed, twins=twins, elsewhere=elsewhere)
 
 
-def _misfit(definition: ast.FunctionDef, call: ast.Call) -> str:
-    """Why no call can bind these arguments, as in a file that is being typed; empty where one can."""
-    names = [p.arg for p in parameters(definition)]
-    given = sum(not isinstance(argument, ast.Starred) for argument in call.args)
-    if given > len(names):
-        return f"The launch passes {given} arguments, and the kernel takes {len(names)}: make them agree first."
-    plain = next((i for i, arg in enumerate(call.args) if isinstance(arg, ast.Starred)), len(call.args))
-    twice = set(names[:plain]).intersection(keyword.arg for keyword in call.keywords)
-    return f"The launch passes {min(twice)} by position and by name: pass it once." if twice else ""
-
-
 def _innermost_function(root: ast.AST, call: ast.Call) -> ast.FunctionDef | None:
     around = [
         node
@@ -183,10 +172,15 @@ class _Reader:
     grid: ast.expr | ast.FunctionDef
     given: Passed
 
-    def site(self, grid_statement: ast.stmt | None) -> Site:
+    @property
+    def _passed(self) -> dict[str, ast.expr]:
+        """What the launch passes to each parameter."""
         known = {p.arg for p in parameters(self.kernel.function)}
         named = {name: value for name, value in self.given.named.items() if name in known}
-        passed = {**bound(self.kernel.function, self.call), **named}
+        return {**bound(self.kernel.function, self.call), **self.given.tail, **named}
+
+    def site(self, grid_statement: ast.stmt | None) -> Site:
+        passed = self._passed
         tiles: list[Constant] = []
         fixed: dict[str, str] = {}
         for name in constexprs(self.kernel.function):
@@ -271,7 +265,7 @@ class _Reader:
         where = self._set_by_others(value)
         if where:
             return f"{name} {where}"
-        for parameter, passed in bound(self.kernel.function, self.call).items():
+        for parameter, passed in self._passed.items():
             if isinstance(value, ast.Name) and value.id in names_read(passed):
                 return f"{name} is passed as {parameter}, too (line {passed.lineno})"
         return Constant(name, None, self._home(name), (self.launcher.span(value),), line=value.lineno - 1)
@@ -303,7 +297,7 @@ class _Reader:
 
     def _constant_names(self) -> frozenset[str]:
         """The launcher's names for what the launch passes as block sizes and options."""
-        passed = {**bound(self.kernel.function, self.call), **self.given.named}
+        passed = {**self._passed, **self.given.named}
         named = ((name, value.id) for name, value in passed.items() if isinstance(value, ast.Name))
         return frozenset(id for name, id in named if name in (*self.kernel.reading.block_sizes, *OPTIONS))
 

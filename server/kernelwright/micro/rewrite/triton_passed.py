@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernelwright.source.bindings import bindings_of
-from kernelwright.source.calls import parameters
+from kernelwright.source.calls import defaults, parameters
 from kernelwright.source.trees import walk
 
 
@@ -16,7 +16,8 @@ class Passed:
 
     named: Mapping[str, ast.expr]
     listed: frozenset[str]  # the names that stand in a dictionary
-    behind_star: Mapping[str, str]  # parameters that may be among what is passed by *, and words for why
+    tail: Mapping[str, ast.expr]  # parameters that are passed by position behind all that is passed by *
+    behind_star: Mapping[str, str]  # other parameters that may be among what is passed by *, and words for why
     unread: str  # words for what ** passes, where that is not written out here
     settings: Mapping[str, ast.Call]  # the dictionaries that a call makes and this function only reads, with that call
     unpacked: ast.Call | None  # that which makes what ** passes, where it is one of those and nothing else is passed so
@@ -39,7 +40,32 @@ def passed_by(definition: ast.FunctionDef, function: ast.FunctionDef, call: ast.
     stars = [(index, arg) for index, arg in enumerate(call.args) if isinstance(arg, ast.Starred)]
     positional = (*definition.args.posonlyargs, *definition.args.args)
     behind = {p.arg: f"may be behind * (line {star.lineno})" for index, star in stars[:1] for p in positional[index:]}
-    return Passed({**listed, **named}, frozenset(listed), behind, unread, settings, unpacked)
+    tail = tail_of(definition, call)
+    behind = {name: words for name, words in behind.items() if name not in tail}
+    return Passed({**listed, **named}, frozenset(listed), tail, behind, unread, settings, unpacked)
+
+
+def misfit(definition: ast.FunctionDef, call: ast.Call) -> str:
+    """Why no call can bind these arguments, as in a file that is being typed; empty where one can."""
+    names = [p.arg for p in parameters(definition)]
+    given = sum(not isinstance(argument, ast.Starred) for argument in call.args)
+    if given > len(names):
+        return f"The launch passes {given} arguments, and the kernel takes {len(names)}: make them agree first."
+    plain = next((i for i, arg in enumerate(call.args) if isinstance(arg, ast.Starred)), len(call.args))
+    twice = set(names[:plain]).intersection(keyword.arg for keyword in call.keywords)
+    return f"The launch passes {min(twice)} by position and by name: pass it once." if twice else ""
+
+
+def tail_of(definition: ast.FunctionDef, call: ast.Call) -> Mapping[str, ast.expr]:
+    """What a launch passes by position behind its last *, where it has to pass every parameter: those are the last ones."""
+    stars = [index for index, arg in enumerate(call.args) if isinstance(arg, ast.Starred)]
+    by_name = {keyword.arg for keyword in call.keywords}
+    left = [p.arg for p in (*definition.args.posonlyargs, *definition.args.args) if p.arg not in by_name]
+    optional = any(name in left for name, _ in defaults(definition))
+    if not stars or None in by_name or optional or len(definition.decorator_list) != 1:  # others may give some of them
+        return {}
+    tail = call.args[stars[-1] + 1 :]
+    return dict(zip(left[len(left) - len(tail) :], tail, strict=True)) if tail else {}
 
 
 def holder(value: ast.expr | None) -> str:

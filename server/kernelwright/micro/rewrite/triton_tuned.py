@@ -8,6 +8,7 @@ from dataclasses import replace
 from kernelwright.micro.rewrite.triton_everywhere import each, narrowed
 from kernelwright.micro.rewrite.triton_grid import counts_in
 from kernelwright.micro.rewrite.triton_launch import Constant, Site
+from kernelwright.micro.rewrite.triton_passed import tail_of
 from kernelwright.micro.rewrite.triton_setting import is_unpacking, set_only
 from kernelwright.micro.rewrite.triton_source import names_read
 from kernelwright.source.bindings import bindings_of
@@ -48,10 +49,11 @@ def names_tuned(site: Site) -> set[str]:
 
 
 def positional(site: Site) -> list[str | None]:
-    """The parameter of each positional argument; None from the first star on."""
+    """The parameter of each positional argument; None from the first star on, where what follows could not be told."""
     names = [p.arg for p in parameters(site.definition)]
     plain = next((i for i, arg in enumerate(site.call.args) if isinstance(arg, ast.Starred)), len(site.call.args))
-    return [*names[:plain], *[None] * len(site.call.args)][: len(site.call.args)]
+    tail = tail_of(site.definition, site.call)
+    return [*names[:plain], *[None] * (len(site.call.args) - plain - len(tail)), *tail]
 
 
 def passed_before_others(site: Site, constant: Constant) -> str:
