@@ -29,6 +29,7 @@ def f(x, p):
     return y
 """
 UNMASKED = KERNEL.replace(", mask=i < n", "")
+STRIDED = KERNEL.replace("y_ptr, n, p", "y_ptr, s, n, p").replace("(x, y, n, p)", "(x, y, *STAR, n=n, p=p)")
 PLAIN = '[triton.Config({"BLOCK": 128}, num_warps=4), triton.Config({"BLOCK": 256}, num_warps=4)]'
 
 
@@ -83,6 +84,14 @@ def blocks(result: str) -> list[int]:
         (text("CONFIGS"), "[*CONFIGS, triton.Config({'BLOCK': 1024}, num_warps=4), triton.Config("),
         (text(f"chosen({PLAIN})"), "chosen([triton.Config({'BLOCK': 128}, num_warps=4), triton.Config("),
         (text("tuned('f')"), "[*tuned('f'), triton.Config({'BLOCK': 1024}, num_warps=4), triton.Config("),
+        (
+            text("tuned('f')", kernel=STRIDED.replace("STAR", "x.stride()")),
+            "[*tuned('f'), triton.Config({'BLOCK': 1024}, num_warps=4), triton.Config(",
+        ),
+        (
+            text("tuned('f')", kernel=STRIDED.replace("STAR", "(x.stride() if p else (1,))")),
+            "[*tuned('f'), triton.Config({'BLOCK': 1024}, num_warps=4), triton.Config(",
+        ),
     ],
 )
 def test_configurations_are_added_behind_the_present_ones(source: str, begins: str) -> None:
@@ -290,6 +299,14 @@ def test_a_size_that_a_loop_runs_over_is_named_unless_every_call_changes_it(boun
         (text(PLAIN.replace("}, num", "}, pre_hook=a, num", 1)), "the configurations do not set the same arguments"),
         (text("tuned('f')", kernel=UNMASKED), "stand in another file, and what BLOCK may be cannot be told"),
         (text("tuned('f')", kernel=KERNEL.split("# workload")[0]), "what the launch leaves to them cannot be told"),
+        (
+            text("tuned('f')", kernel=STRIDED.replace("STAR", "more(x)")),
+            "what the launch leaves to them cannot be told",
+        ),
+        (
+            text("tuned('f')", kernel=STRIDED.replace("s, n", "s: tl.constexpr, n").replace("STAR", "x.stride()")),
+            "what s may be cannot be told",
+        ),
         (
             text("tuned('f')", kernel=KERNEL.replace("(x, y, n, p)", "(x, y, n, p, **more)")),
             "what the launch leaves to them",

@@ -128,9 +128,8 @@ def _left_to_the_tuner(tuner: Tuner, launched: Site | Refusal) -> tuple[str, ...
     if isinstance(launched, Refusal):
         return Refusal("the configurations stand in another file, and what the launch leaves to them cannot be told")
     function = tuner.kernel.function
-    if any(isinstance(arg, ast.Starred) for arg in launched.call.args) or any(
-        k.arg is None for k in launched.call.keywords
-    ):
+    starred = [arg.value for arg in launched.call.args if isinstance(arg, ast.Starred)]
+    if not all(map(_is_strides, starred)) or any(k.arg is None for k in launched.call.keywords):
         return Refusal("the configurations stand in another file, and what the launch leaves to them cannot be told")
     given = {*launched.bound, *(name for name, _ in defaults(function))}
     for name, node in decorators(function, tuner.kernel.aliases):
@@ -141,6 +140,16 @@ def _left_to_the_tuner(tuner: Tuner, launched: Site | Refusal) -> tuple[str, ...
                 return Refusal("the configurations and heuristics stand in another file")
             given |= {str(key.value) for key in keys if isinstance(key, ast.Constant)}
     return tuple(name for name in constexprs(function) if name not in given)
+
+
+def _is_strides(value: ast.expr) -> bool:
+    """Whether it is `x.stride()`, which gives no block size."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr="stride"), args=[], keywords=[]):
+            return True
+        case ast.IfExp(body=one, orelse=ast.Tuple(elts=parts)):
+            return _is_strides(one) and all(isinstance(part, ast.Constant) for part in parts)
+    return False
 
 
 def _grid_asks_for(launched: Site | Refusal, name: str) -> bool:
