@@ -57,6 +57,11 @@ def test_the_worked_example() -> None:
             ['key=["n", "m"]'],
             [],
         ),
+        (
+            text("p = i + y_ptr\n    for _ in range(1):\n        tl.store(p, x, mask=i < n)\n        p += BLOCK"),
+            ['key=["n"]', '{"BLOCK": 1024}'],
+            ["restore"],
+        ),
         (text("tl.store(x_ptr + i, 2 * x, mask=i < n)"), ['restore_value=["x_ptr"]'], ["reset_to_zero"]),
         (text(launch=LAUNCH.replace("(x, y, n", "(x, x, n")), ['restore_value=["y_ptr"]'], []),
         (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright.macro.strategies.triton_stream_loads import STRATEGY
-from macro.triton_files import CPU, HEAD, observe, refusal, rewritten, run_interpreted
+from macro.triton_files import CPU, HEAD, differing, observe, refusal, rewritten, run_interpreted
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 HINT = 'eviction_policy="evict_first"'
@@ -159,6 +159,35 @@ def test_what_branches_read_instead_of_each_other_is_read_once(branches: str, hi
 
 def test_a_pointer_that_cannot_be_followed_is_said() -> None:
     body = ROWS + "p = x_ptr if n > 3 else w_ptr\nx = tl.load(p + row * stride + i)" + STORE
+    assert "Not every pointer can be followed" in refusal(STRATEGY, kernel(body)).reason
+
+
+FOLLOWED = {
+    "a step that the compiler knows": "p = x_ptr + row * stride + lanes\nfor k in range(0, n, BLOCK):\n"
+    "    x = tl.load(p, mask=lanes < n - k, other=0.0)\n    tl.store(y_ptr + row * stride + k + lanes, x, mask=lanes < n - k)\n"
+    "    p += BLOCK",
+    "a step that is multiplied elsewhere": "p = x_ptr + row * stride + lanes\nfor k in range(0, 1):\n"
+    "    x = tl.load(p, mask=lanes < n)\n    tl.store(y_ptr + row * stride + k + lanes, x, mask=lanes < n)\n    p += stride",
+    "numbers in front": "at = row * stride\nx = tl.load(at + lanes + x_ptr, mask=lanes < n)\n"
+    "tl.store(BLOCK - BLOCK + at.to(tl.int64) + lanes + y_ptr, x, mask=lanes < n)",
+}
+
+
+def test_a_number_that_is_added_is_no_pointer() -> None:
+    texts = {
+        name: kernel("row = tl.program_id(0)\nlanes = tl.arange(0, BLOCK)\n" + body) for name, body in FOLLOWED.items()
+    }
+    rows = [
+        (name, text, rewritten(STRATEGY, text)[0], ["launch(randn(8, 128), randn(128))"])
+        for name, text in texts.items()
+    ]
+    assert [name for name, _, after, _ in rows if HINT not in after] == []
+    assert differing(rows) == {}
+
+
+@pytest.mark.parametrize("pointer", ["tl.load(w_ptr) + x_ptr", "(x_ptr if n > 3 else w_ptr) + stride"])
+def test_what_may_be_a_pointer_in_front_of_another_is_left_open(pointer: str) -> None:
+    body = ROWS + f"p = {pointer}\nq = tl.load(w_ptr)\nq += x_ptr\nx = tl.load(p + i) + tl.load(q)" + STORE
     assert "Not every pointer can be followed" in refusal(STRATEGY, kernel(body)).reason
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_source import names_read
 from kernelwright.source.bindings import bindings_of
-from kernelwright.source.calls import parameters
+from kernelwright.source.calls import constexprs, parameters
 from kernelwright.source.trees import walk
-from kernelwright.source.triton.reader import CDIV, Reading
+from kernelwright.source.triton.reader import CDIV, Reading, asks_for_program
 
 _POINTER_MAKERS = ("make_block_ptr", "make_tensor_descriptor", "advance", "multiple_of")
 
@@ -67,7 +67,8 @@ class _Pointers:
 
     def __init__(self, kernel: Reading) -> None:
         self._kernel = kernel
-        self._parameters = {p.arg for p in parameters(kernel.function)}
+        self._all = {p.arg for p in parameters(kernel.function)}
+        self._parameters = {p.arg for p in parameters(kernel.function)} - _numbers(kernel)
         self._values: dict[str, list[ast.expr]] = {}
         for binding in bindings_of(kernel.function):
             # What `+=` adds counts by itself: where that is a parameter too, which of them is the base is left open.
@@ -75,8 +76,10 @@ class _Pointers:
             self._values.setdefault(binding.name, []).append(value)
 
     def base(self, pointer: ast.expr, seen: frozenset[str] = frozenset()) -> str | None:
-        """The parameter that a pointer starts from: the left end of its sums, through local names."""
+        """The parameter that a pointer starts from: the left end of its sums but for numbers, through local names."""
         match pointer:
+            case ast.BinOp(left=start, op=ast.Add(), right=other) if self._is_number(start):
+                return self.base(other, seen)
             case ast.BinOp(left=start, op=ast.Add() | ast.Sub()) | ast.Subscript(value=start):
                 return self.base(start, seen)
             case ast.Call(args=[start, *_]) if self._kernel.tl(pointer) in _POINTER_MAKERS:
@@ -89,3 +92,30 @@ class _Pointers:
                 found = {self.base(value, seen | {name}) for value in self._values.get(name, [])} - {None}
                 return found.pop() if len(found) == 1 else None
         return None
+
+    def _is_number(self, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether it is computed from ids, lanes and parameters that are no pointers, and from no memory."""
+        match node:
+            case ast.Constant():
+                return True
+            case ast.BinOp(left=left, right=right):
+                return self._is_number(left, seen) and self._is_number(right, seen)
+            case ast.Subscript(value=value) | ast.Call(func=ast.Attribute(value=value, attr="to")):
+                return self._is_number(value, seen)
+            case ast.Call():
+                return asks_for_program(node) or self._kernel.tl(node) == "arange"
+            case ast.Name(id=name) if name not in seen and name not in self._parameters:
+                values = self._values.get(name, ())
+                return name in self._all if not values else all(self._is_number(one, seen | {name}) for one in values)
+        return False
+
+
+def _numbers(kernel: Reading) -> set[str]:
+    """The parameters that are surely no pointers: constants of the compiler, and what is multiplied or divided."""
+    factors = (
+        side
+        for node in kernel.nodes
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.FloorDiv | ast.Mod | ast.Div)
+        for side in (node.left, node.right)
+    )
+    return {*constexprs(kernel.function), *(side.id for side in factors if isinstance(side, ast.Name))}
