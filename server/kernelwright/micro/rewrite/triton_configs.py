@@ -162,14 +162,14 @@ class ConfigReader:
                 raise _Unread
         return known
 
-    def _turns(self, generators: list[ast.comprehension], known: Known) -> Iterator[Known]:
+    def _turns(self, generators: list[ast.comprehension], known: Known, depth: int = 0) -> Iterator[Known]:
         """What the names of loops inside one another stand for, turn by turn."""
         if not generators:
             yield known
             return
         first, *others = generators
-        for element in self._elements(first.iter, known, 0):
-            yield from self._turns(others, {**known, **_unpacked(first.target, element, known)})
+        for element in self._elements(first.iter, known, depth):
+            yield from self._turns(others, {**known, **_unpacked(first.target, element, known)}, depth)
 
     def _elements(self, over: ast.expr, known: Known, depth: int) -> list[ast.expr]:
         """What a loop runs over: a list, a range, or a product of such."""
@@ -183,6 +183,11 @@ class ConfigReader:
                     written = [one for one in written if isinstance(one, ast.List | ast.Tuple)]
                 if len(written) == 1:
                     return self._elements(written[0], known, depth + 1)
+            case ast.ListComp(elt=element, generators=generators) if depth < _DEEPEST:
+                some = itertools.islice(self._turns(generators, known, depth + 1), _MOST_READ)
+                values = [_constant(element, names) for names in some]
+                if None not in values:
+                    return [value for value in values if value is not None]
             case ast.Call(args=args, keywords=[]) if called == "range":
                 numbers = [_number(arg, known) for arg in args]
                 if numbers and None not in numbers:
