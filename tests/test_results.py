@@ -272,6 +272,25 @@ def test_the_figures_of_cuda_files_are_those_of_the_summary() -> None:
     assert f"processor {shown(keys['p95'], 0)} ms (p95; {shown(keys['p50'], 0)} ms in the median" in results
 
 
+def test_the_figures_of_cuda_files_counted_again() -> None:
+    results, before, told = page("docs/results.md"), SUMMARIES["cuda_files"], SUMMARIES["cuda_files-again"]
+    whole, projects = told["figures"]["all"], told["figures"]["projects"]
+    earlier = before["figures"]["projects"]
+    names = {"siboehm+SGEMM_CUDA": "SGEMM_CUDA", "NVIDIA+cuda-samples": "cuda-samples", "cuda": "cuda"}
+    assert {name: earlier[name]["kernels"] for name in names} == {
+        name: projects[now]["kernels"] for name, now in names.items()
+    }
+    lines, offered = (
+        f"{whole[kind]} {words} ({sum(earlier[name][kind] for name in names)} before)"
+        for kind, words in (("with a line that ran", "have a line that ran"), ("strategy on a GPU", "a strategy"))
+    )
+    assert f"of {whole['kernels']} kernels {lines} and {offered}" in results
+    sgemm, samples, llm = (projects[name] for name in names.values())
+    of = lambda one: f"{one['with a line that ran']} of {one['kernels']}"
+    assert f"{of(sgemm)} kernels of SGEMM_CUDA, {of(samples)} of the samples and {of(llm)} of llm.c" in results
+    assert told["figures"]["verified against themselves"] == "9 of 10"
+
+
 # How a run is summed up
 
 
