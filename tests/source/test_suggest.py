@@ -29,6 +29,10 @@ def check(text: str, entry: str, expected: str) -> None:
     [
         ("def f(x):\n    n, m = x.shape\n    return x\n", "f(randn(4096, 1024))"),
         ("def f(x):\n    b, t, d = x.size()\n    return x\n", "f(randn(8, 512, 1024))"),
+        (
+            "def f(x: Tensor, mask: Tensor | None, keep_mask: Tensor):\n    b, t, d = x.shape\n",
+            "f(randn(8, 512, 1024), None, randn(8, 512, 1024))",
+        ),
         ("def f(hidden_states):\n    return hidden_states.shape[:-1]\n", "f(randn(8, 512, 1024))"),
         ("def f(x, w, eps):\n    M, N = x.shape\n    return x\n", "f(randn(4096, 1024), randn(1024), 1e-06)"),
         ("def f(x, eps=1e-6, *, causal):\n    return x.shape[3]\n", "f(randn(8, 16, 512, 64), causal=False)"),
@@ -235,7 +239,8 @@ class Gate(nn.Module):
 class LlamaGate(nn.Module):
     def __init__(self, config, layer_idx: int):
         super().__init__()
-        self.gate, self.heads = Gate(config=config), config.num_attention_heads
+        self.gate = Gate(config=config)
+        self.heads = getattr(config, "num_attention_heads", 8)
 
     def forward(self, x):
         b, t, d = x.shape
@@ -270,7 +275,7 @@ def test_tensors_that_are_given_together(parameter: str, given: str) -> None:
             CONFIGURED,
             "Gate",
             (
-                "Gate(OtherConfig(hidden_size=1024, intermediate_size=4096))(randn(4096, 1024))",
+                "Gate(OtherConfig(hidden_size=1024, intermediate_size=4096, num_attention_heads=16))(randn(4096, 1024))",
                 "Gate(OtherConfig())(randn(4096, 1024))",
             ),
         ),
@@ -287,7 +292,7 @@ def test_tensors_that_are_given_together(parameter: str, given: str) -> None:
             CONFIGURED.replace("(self, config)", "(self, config: 'OtherConfig | None')") + OF_THE_FILE,
             "Gate",
             (
-                "Gate(OtherConfig(hidden_size=1024, intermediate_size=4096))(randn(4096, 1024))",
+                "Gate(OtherConfig(hidden_size=1024, intermediate_size=4096, num_attention_heads=16))(randn(4096, 1024))",
                 "Gate(OtherConfig())(randn(4096, 1024))",
             ),
         ),
@@ -295,7 +300,7 @@ def test_tensors_that_are_given_together(parameter: str, given: str) -> None:
             CONFIGURED + OF_THE_FILE.replace("class Args", "class GateArgs"),
             "Gate",
             (
-                "Gate(GateArgs(tokens=1, hidden_size=1024))(randn(4096, 1024))",
+                "Gate(GateArgs(tokens=1, hidden_size=1024, num_attention_heads=16))(randn(4096, 1024))",
                 "Gate(GateArgs(tokens=1))(randn(4096, 1024))",
             ),
         ),

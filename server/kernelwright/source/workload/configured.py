@@ -3,7 +3,7 @@
 import ast
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kernelwright.source.trees import walk
@@ -16,6 +16,8 @@ _ANNOTATION = re.compile(r"(?:\w+\.)*([A-Z]\w*)(?:\s*\|\s*None)?$")
 _HIDDEN = re.compile(
     r"hidden_size$|(?:d|n|dim)_?(?:model|embd?)$|embed(?:ding)?_(?:dim|size)$|(?:model_)?(?:dim|width)$"
 )
+_HEADS = re.compile(r"(?:\w+_)?(?:n_?)?heads?(?:_kv|_q)?$")
+_OF_A_HEAD = re.compile(r"(?:\w+_)?head_?(?:dim|size)$")
 _SIZES = (  # of a module that is worth timing and that a CPU bears, by what models call them
     (_HIDDEN, 1024),
     (re.compile(r"\w*(?:moe|expert)_\w*(?:size|dim)$"), 512),
@@ -23,8 +25,8 @@ _SIZES = (  # of a module that is worth timing and that a CPU bears, by what mod
         re.compile(r"(?:\w+_)?(?:intermediate|ffn?|feed_?forward|mlp|inner)_(?:size|dim|hidden\w*)$|d_ff$|hidden_dim$"),
         4096,
     ),
-    (re.compile(r"(?:\w+_)?(?:n_?)?heads?(?:_kv|_q)?$"), 16),
-    (re.compile(r"(?:\w+_)?head_?(?:dim|size)$"), 64),
+    (_HEADS, 16),
+    (_OF_A_HEAD, 64),
     (re.compile(r"(?:num_(?:\w+_)?|n_)?layers?$|depth$"), 2),
     (re.compile(r"(?:\w+_)?(?:experts_per_tok\w*|top_?k)$"), 2),
     (re.compile(r"(?:\w+_)?experts$"), 8),
@@ -43,13 +45,17 @@ class Configuration:
 def configurations(text: str, entry: str, parameter: ast.arg) -> tuple[Configuration, ...]:
     """What may be given to a parameter of a class's constructor: with usual sizes of what is read of it, else as it comes.
 
-    It is made by the class that the annotation names, or by one of the file, or of its imports, that is called as a
-    configuration is.
+    With the hidden dimension come the heads that others in the file divide it among, which configurations look at. It is
+    made by the class that the annotation names, or by one of the file, or of its imports, that is called as a configuration
+    is.
     """
     name = _class(text, entry, parameter)
-    read = _read(text, entry, parameter.arg) if name is not None else frozenset()
+    read = _read(text, [entry], parameter.arg) if name is not None else frozenset()
     if name is None or not read:
         return ()
+    if any(map(_HIDDEN.match, read)):
+        others = _read(text, definitions(text), parameter.arg)
+        read |= {one for one in others if _HEADS.match(one) or _OF_A_HEAD.match(one)}
     fields = _fields(text, name)
     sizes = {one: size for one in sorted(read) if (size := _size(one)) and (fields is None or one in fields)}
     needed = {one: _size(one) or 1 for one, has_default in (fields or {}).items() if not has_default}
@@ -78,15 +84,21 @@ def _class(text: str, entry: str, parameter: ast.arg) -> str | None:
     return max(found, key=alike, default=None)
 
 
-def _read(text: str, entry: str, parameter: str) -> frozenset[str]:
-    """The attributes of a parameter that a class reads, and that those classes and functions do which it passes it on to."""
+def _read(text: str, entries: Iterable[str], parameter: str) -> frozenset[str]:
+    """The attributes of a parameter that classes read, and that those classes and functions do which they pass it on to."""
     found: set[str] = set()
-    waiting, seen = [entry], {entry}
+    waiting = [*entries]
+    seen = {*waiting}
     while waiting:
         tree = definition(text, waiting.pop())
         for node in walk(tree) if tree is not None else ():
             match node:
                 case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=attribute):
+                    found |= {attribute} if owner == parameter else set()
+                case ast.Call(
+                    func=ast.Name("getattr"),
+                    args=[ast.Name(id=owner) | ast.Attribute(attr=owner), ast.Constant(value=str(attribute)), *_],
+                ):
                     found |= {attribute} if owner == parameter else set()
                 case ast.Call(func=ast.Name(id=called)) if called not in seen:
                     given = (*node.args, *(one.value for one in node.keywords))

@@ -26,6 +26,7 @@ from kernelwright.source.workload.guessing import (
     VECTOR,
     Choice,
     known_size,
+    may_be_nothing,
     scalar,
     sequence,
 )
@@ -88,7 +89,8 @@ class Guesses:
         name, told = parameter.arg, self._evidence.of[parameter.arg]
         annotation = self._annotations[name]
         if annotation:
-            return "Tensor" in annotation and not SEVERAL.search(annotation)
+            left_out = default is None and may_be_nothing(name, annotation)
+            return "Tensor" in annotation and not SEVERAL.search(annotation) and not left_out
         if told.is_tensor or told.rank:
             return True
         if told.is_sequence or SHAPE.match(name) or OF_OPERATORS.match(name):
