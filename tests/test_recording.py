@@ -377,9 +377,20 @@ class Open:
 
 
 class Counted:
+    made = 0
+
     def __init__(self, rows: int) -> None:
+        Counted.made += 1
         self.rows = rows
         self.id = object()
+
+
+class Shared:
+    made = 0
+
+    def __init__(self, rows: int = 8) -> None:
+        Shared.made += 1
+        self.rows = rows * Shared.made
 
 
 @pytest.mark.parametrize(
@@ -398,10 +409,23 @@ def test_a_constructor_is_given_a_configuration(value: object, written: str) -> 
     assert vars(_made(SimpleNamespace(**names), made)) == vars(value)
 
 
-@pytest.mark.parametrize(("value", "kind"), [(Counted(4), "Counted"), (Sizes(more=print), "builtin"), (Open(), "Open")])
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(Counted(4), "Counted"), (Sizes(more=print), "Sizes"), (Open(), "Open"), (Shared(2), "Shared")],
+)
 def test_a_configuration_that_would_be_another_is_not_written(value: object, kind: str) -> None:
     with pytest.raises(Unsayable, match=f"argument 1 is a {kind}"):
-        arguments([value], {}, names={"Counted": Counted, "Sizes": Sizes})
+        arguments([value], {}, names={"Counted": Counted, "Sizes": Sizes, "Shared": Shared})
+
+
+def test_what_holds_more_than_data_is_not_made_to_find_out() -> None:
+    values = Counted(4), torch.nn.Linear(2, 2), Sizes(more=Counted(4))  # type: ignore[arg-type]
+    before, drawn = Counted.made, torch.random.get_rng_state()
+    for value in values:
+        with pytest.raises(Unsayable):
+            arguments([value], {}, names={"Counted": Counted, "Linear": torch.nn.Linear, "Sizes": Sizes})
+    assert Counted.made == before
+    assert torch.random.get_rng_state().equal(drawn)
 
 
 def test_a_grid_that_is_a_function_is_asked() -> None:

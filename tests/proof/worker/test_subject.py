@@ -68,6 +68,14 @@ def test_a_class_that_is_not_there_is_named() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "imported", ["from subprocess import Popen", "from concurrent.futures import Executor as Popen"]
+)
+def test_a_line_makes_nothing_of_pythons_library(imported: str) -> None:
+    words = "Popen is a class of Python's library, of which a line makes no objects."
+    assert said(f"{imported}\n{CONFIGURED}", "Model(Popen('true'))(randn(2, 6))") == words
+
+
 @pytest.mark.parametrize("line", ["Model(randn(2, 8))", "Model()(randn(2, 8))", "Model(1, 2)(randn(2, 8))"])
 def test_a_line_that_does_not_fit_the_constructor_is_told_what_to_write(line: str) -> None:
     words = "Write Model(…)(…) in the workload line, with the constructor's arguments first"

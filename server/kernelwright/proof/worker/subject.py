@@ -80,10 +80,12 @@ def _made(module: ModuleType, value: Any) -> Any:
         return value
     make = functools.partial(_made, module)
     cls = getattr(module, value.name, None)
-    if cls is None:
+    if not isinstance(cls, type):
         raise making.workload_failed(
             f"The file has no class named {value.name}, of which the workload line makes an object."
         )
+    if cls.__module__.partition(".")[0] in sys.stdlib_module_names:  # a line is data, and starts no processes
+        raise making.workload_failed(f"{value.name} is a class of Python's library, of which a line makes no objects.")
     return cls(*making.map_leaves(make, value.args), **making.map_leaves(make, dict(value.kwargs)))
 
 

@@ -190,8 +190,8 @@ A kernel that several files launch needs a line of its own. This page is generat
 _LIMITS = """
 ## Limits
 
-- Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no calls but of
-  classes for a constructor, 4,096 characters.
+- Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no calls but, for a
+  constructor, of classes that are not of Python's own library, 4,096 characters.
 - Tensors of a line have memory of their own. A call whose arguments share memory cannot be written as a line, nor can
   dictionaries, most objects, devices and functions; `record` says which argument it was.
 - A structure (`struct(…)`) is one that the file itself defines, all of it public, and without a base, bit-fields and unions.

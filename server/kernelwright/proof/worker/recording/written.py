@@ -87,6 +87,8 @@ def _object(value: object, names: Mapping[str, object]) -> str:
     parameters = _parameters(cls)
     any_name = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
     held = {name: one for name, one in getattr(value, "__dict__", {}).items() if not name.startswith("_")}
+    if isinstance(value, torch.nn.Module) or not all(_is_data(one, names) for one in held.values()):
+        raise Unsayable(f"is a {cls.__name__}")  # and none is made to find out: that may draw numbers, or open files
     usual = _attributes(cls, {}) or {name: one.default for name, one in parameters.items()}
     given = {
         name: one
@@ -97,6 +99,17 @@ def _object(value: object, names: Mapping[str, object]) -> str:
     if not again or not all(name in again and _equal(one, again[name]) for name, one in held.items()):
         raise Unsayable(f"is a {cls.__name__}")
     return f"{cls.__name__}({', '.join(f'{name}={_value(one, names)}' for name, one in given.items())})"
+
+
+def _is_data(value: object, names: Mapping[str, object]) -> bool:
+    """Whether it is made of numbers, strings, flags and dtypes, also in an object of these classes."""
+    if isinstance(value, dict):
+        return all(_is_data(one, names) for pair in value.items() for one in pair)
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(_is_data(one, names) for one in value)
+    if names.get(type(value).__name__) is type(value):
+        return _is_data(vars(value), names) if hasattr(value, "__dict__") else False
+    return value is None or isinstance(value, bool | int | float | str | enum.Enum | torch.dtype)
 
 
 def _parameters(cls: type) -> Mapping[str, inspect.Parameter]:
