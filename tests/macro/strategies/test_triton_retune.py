@@ -113,6 +113,14 @@ def configs():
 
 
 """
+COUNTED = """\
+    found = []
+    turns = 0
+    for i in range(400):
+        for j in range(400):
+            for k in range(400):
+                turns += 1
+"""
 LOCAL = "def configs():\n    sizes = [128, 256]\n    {}\n\n\n"
 ONE = "def one(block, warps=4):\n    return triton.Config({'BLOCK': block * 2}, num_warps=warps)\n\n\n"
 
@@ -127,6 +135,7 @@ ONE = "def one(block, warps=4):\n    return triton.Config({'BLOCK': block * 2}, 
         text(f"[{CONFIG} for b in SIZES for w in [4]]", before="SIZES = [2**i for i in range(7, 9)]\n"),
         text("configs()", before=LOOPS),
         text("configs()", before=LOOPS.replace("            found.append(one)", "            found += [one]")),
+        text("configs()", before=LOOPS.replace("    found = []\n", COUNTED)),
         text("configs()", before=LOOPS.replace("one = triton", "w = 4 if b <= 256 else 8; one = triton").replace("[4]", "[2]")),
         text("configs()", before=LOCAL.format(f"found = [{CONFIG} for b in sizes for w in [4]]\n    return found")),
         text("configs()", before=LOCAL.format(f"return [{CONFIG} for b in sizes for w in [4]]")),

@@ -3,7 +3,7 @@
 import ast
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.triton_launch import OPTIONS
@@ -139,12 +139,12 @@ class ConfigReader:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     known = {**known, name: value if isinstance(value, ast.Call) else _constant(value, known) or value}
                 case ast.For(target=target, iter=over, body=inner):
-                    if not _appends(statement) and lists.keys() & {
-                        n.id for n in walk(statement) if isinstance(n, ast.Name)
-                    }:
+                    appends = _appends(statement, lists)
+                    mentioned = {node.id for node in walk(statement) if isinstance(node, ast.Name)}
+                    if not appends and lists.keys() & mentioned:
                         raise _Unread
                     loop = ast.comprehension(target, over, [], 0)
-                    for names in self._turns([loop], known) if _appends(statement) else ():
+                    for names in self._turns([loop], known) if appends else ():
                         self._run(inner, names, lists)
                 case ast.If(body=inner, orelse=orelse):
                     self._run(inner, known, lists)
@@ -259,10 +259,16 @@ def _is_config(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "Config"
 
 
-def _appends(loop: ast.For) -> bool:
-    nodes = walk(loop)
-    called = any(isinstance(node, ast.Attribute) and node.attr in ("append", "extend") for node in nodes)
-    return called or any(isinstance(node, ast.AugAssign) for node in nodes)
+def _appends(loop: ast.For, lists: Container[str]) -> bool:
+    """Whether each turn makes one of the lists longer, so that few turns are gone through."""
+    for node in walk(loop):
+        match node:
+            case (
+                ast.Attribute(value=ast.Name(id=name), attr="append" | "extend")
+                | ast.AugAssign(target=ast.Name(id=name))
+            ) if name in lists:
+                return True
+    return False
 
 
 def _unpacked(target: ast.expr, element: ast.expr, known: Known) -> dict[str, ast.expr]:
