@@ -121,6 +121,16 @@ def test_a_race_gives_each_variant_its_timing_or_its_failure() -> None:
     assert "no attribute" in timings[2].message
 
 
+@pytest.mark.parametrize("how", ["f(randn(64, 512), out(64, 512))", "f(randn(64, 512), inout(randn(64, 512)))"])
+def test_a_race_gives_each_variant_the_inputs_as_they_were_before_the_one_ahead_of_it(how: str) -> None:
+    into = "import torch\ndef f(x, y):\n    y.copy_(torch.sin(x))\n"
+    job = Race(
+        "/nowhere/kernel.py", into, (into, into + "\n", into + "\n\n"), workload(how), Limits(timing_budget=0.05)
+    )
+    timings = run_race(job, lambda stage: None).timings
+    assert [type(t) for t in timings] == [Timing] * 3, timings
+
+
 positive = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=40)
 
 

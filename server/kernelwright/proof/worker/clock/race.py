@@ -81,7 +81,11 @@ def _first_round(target: Any, bench: Bench, case: Performance, reference: Observ
             raise Rejected(found.name, described, found.detail)
         del observed
         contestants = contestants_of({"variant": target}, case.inputs, set(case.seen.changed_inputs))
-        samples = interleaved(contestants, clock, budget=FIRST_ROUND, fewest=5, most=50)
+        try:
+            samples = interleaved(contestants, clock, budget=FIRST_ROUND, fewest=5, most=50)
+        finally:
+            if (put_back := contestants["variant"].prepare) is not None:
+                put_back()  # the next variant is to find the inputs, not what this one has made of them
     except Rejected:
         raise
     except (Exception, SystemExit) as error:
