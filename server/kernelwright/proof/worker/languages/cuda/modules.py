@@ -32,6 +32,7 @@ from kernelwright.proof.worker.languages.cuda.faults import fault, order
 from kernelwright.proof.worker.languages.cuda.programs import Program
 from kernelwright.proof.worker.languages.cuda.widened import widened_arguments
 from kernelwright.proof.worker.toolchain import building, translation
+from kernelwright.proof.worker.toolchain.libraries import opened
 from kernelwright.source.cpp import Function, functions_of, structures_of
 from kernelwright.source.cpp.structures import paths
 from kernelwright.values import Failure, FailureKind
@@ -95,7 +96,7 @@ class _Library:
 
     def __post_init__(self) -> None:
         try:
-            self.open = ctypes.CDLL(str(self.built.library))
+            self.open = opened(self.built.library)
         except OSError as error:
             message = f"What the file compiles to cannot be loaded: {error}."
             raise JobFailed(Failure(FailureKind.IMPORT_FAILED, message)) from error
