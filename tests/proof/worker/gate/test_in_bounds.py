@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from kernelwright.proof.worker.evidence import Evidence
 from kernelwright.proof.worker.gate.grounds import Ground
-from kernelwright.proof.worker.gate.in_bounds import bounds_kept, observe_in_bounds
+from kernelwright.proof.worker.gate.in_bounds import baseline_stays, bounds_kept, observe_in_bounds
 from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME, placed
-from kernelwright.proof.worker.rejected import Rejected
+from kernelwright.proof.worker.rejected import NotAccepted, Rejected
 from kernelwright.proof.worker.variation import Variation
 from proof.worker.trials import trial
 
@@ -133,6 +133,15 @@ def test_why_it_could_not_be_looked_for_is_said(baseline: Contender) -> None:
     assert not bounds_kept(bench.evidence)
 
 
+def test_a_case_in_which_the_baseline_itself_strays_is_no_measure(baseline: Contender) -> None:
+    baseline_stays(Bench(), CALL)
+    baseline.strays = True
+    baseline_stays(Bench(device="cpu"), CALL)
+    with pytest.raises(NotAccepted):
+        baseline_stays(Bench(), CALL)
+    assert baseline.asked == [True, True]
+
+
 # --- on a GPU ------------------------------------------------------------------------------------------
 
 SCALE = """import torch
@@ -228,6 +237,32 @@ def test_what_stays_within_its_tensors_passes(candidate: str) -> None:
     verdict = trial(SCALE, candidate, LINE, measure=True).verdict
     assert verdict.passed, verdict.reason
     assert NAME in {check.name for check in verdict.checks}
+
+
+TILED = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sums(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(0, n, BLOCK):
+        total += tl.load(x_ptr + tl.program_id(0) * n + start + tl.arange(0, BLOCK))
+    tl.store(y_ptr + tl.program_id(0), tl.sum(total))
+
+
+def f(x):
+    y = x.new_empty(x.shape[0])
+    sums[(x.shape[0],)](x, y, x.shape[1], BLOCK=64)
+    return y
+"""
+
+
+@pytest.mark.gpu
+def test_sizes_on_which_the_baseline_reads_what_lies_behind_its_tensors_decide_nothing() -> None:
+    verdict = trial(TILED, TILED.replace("tl.sum(total))", "tl.sum(total, axis=0))"), "f(randn(64, 256))").verdict
+    assert verdict.passed, verdict.reason
 
 
 @pytest.mark.gpu

@@ -7,7 +7,7 @@ from kernelwright.proof.worker.answers.judge import Judged, judge
 from kernelwright.proof.worker.answers.oracle import Oracle
 from kernelwright.proof.worker.bench import Bench
 from kernelwright.proof.worker.gate.grounds import Ground, repeats_when_tuned, tells_nothing
-from kernelwright.proof.worker.gate.in_bounds import observe_in_bounds
+from kernelwright.proof.worker.gate.in_bounds import baseline_stays, observe_in_bounds
 from kernelwright.proof.worker.gate.in_tf32 import wrong_in_tf32
 from kernelwright.proof.worker.gate.nonfinite import excused
 from kernelwright.proof.worker.gate.properties import INFINITE, NON_FINITE, VIEWS
@@ -45,6 +45,8 @@ def compare_once(bench: Bench, contender: Contender, ground: Ground) -> None:
         del answer  # what follows runs the baseline again, which may need the memory
         if judged.wrong and ground.variation.derived:
             repeats_when_tuned(bench, ground)
+        if judged.finding is not None and not judged.reduced and ground.variation.derived:
+            baseline_stays(bench, ground)
         must_count(bench, ground, judged)
         _note(bench, ground, judged, accepted, poisoned=poisoned, remarks=contender.ran.remarks)
         if random != ground.baseline.random:

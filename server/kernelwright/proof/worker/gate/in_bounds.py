@@ -9,7 +9,7 @@ from kernelwright.proof.worker.gate.grounds import Ground
 from kernelwright.proof.worker.hosts.bounds import ALIGNMENT, NAME
 from kernelwright.proof.worker.hosts.contender import Contender
 from kernelwright.proof.worker.observe import Observation
-from kernelwright.proof.worker.rejected import RACE, Rejected
+from kernelwright.proof.worker.rejected import RACE, NotAccepted, Rejected
 from kernelwright.values import Check
 
 _LEFT_OUT = "accesses out of bounds are not looked for"
@@ -64,11 +64,26 @@ def _excuse(bench: Bench, failed: Check, ground: Ground) -> str | None:
         return "it asks for tensors at multiples of more than 16 bytes"
     if failed.name != NAME:
         return None
-    original = Contender(bench, bench.trial.baseline, bench.trial.home)
+    return "the baseline makes them as well" if _baseline_strays(bench, ground) else None
+
+
+def baseline_stays(bench: Bench, ground: Ground) -> None:
+    """On a GPU the baseline must stay within its tensors: what it finds beyond them is no measure for another's answer.
+
+    Of a derived case, as a product of tiles on sizes that no tile divides; the workload's own is what its author says.
+    Raises NotAccepted.
+    """
+    if bench.device == "cuda" and _baseline_strays(bench, ground):
+        raise NotAccepted
+
+
+def _baseline_strays(bench: Bench, ground: Ground) -> bool:
+    """Whether the baseline accesses memory out of bounds, as far as a call between unmapped addresses shows."""
+    baseline = Contender(bench, bench.trial.baseline, bench.trial.home)
     try:
-        _observed(original, ground, poisoned=True, bounded=True)
+        _observed(baseline, ground, poisoned=True, bounded=True)
     except Rejected as rejected:
-        return "the baseline makes them as well" if rejected.check.name == NAME else None
+        return rejected.check.name == NAME
     finally:
-        original.close()
-    return None
+        baseline.close()
+    return False
