@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kernelwright.macro.intent import Intent, Text
 from kernelwright.macro.strategy import Example, Family, Observation, Strategy
 from kernelwright.micro.edits import difference
+from kernelwright.micro.rewrite.cuda_forms import forms
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.values import Action, Edits, Language, Refusal, Region, apply, digest
 
@@ -82,6 +83,8 @@ def _rewritten(rewrite: Rewrite, observation: Observation) -> Rewritten | Refusa
     """What the strategy makes of the kernel, as edits of whole lines of the document."""
     sight = observation.cuda
     found = sight if isinstance(sight, Refusal) else rewrite(sight)
+    if isinstance(found, Refusal) and not isinstance(sight, Refusal):
+        found = _in_other_forms(rewrite, sight, found)
     if isinstance(found, Refusal) or observation.unit.text == observation.text:
         return found
     placed = [observation.support.in_document(observation.text, observation.kernel, one) for one in found.variants]
@@ -90,3 +93,15 @@ def _rewritten(rewrite: Rewrite, observation: Observation) -> Rewritten | Refusa
         return next(one for one in placed if isinstance(one, Refusal))
     whole = (difference(observation.text, apply(one, observation.text), one.summary) for one in variants)
     return dataclasses.replace(found, variants=tuple(whole))
+
+
+def _in_other_forms(rewrite: Rewrite, sight: CudaSight, refused: Refusal) -> Rewritten | Refusal:
+    """What the strategy makes of the kernel in another form, as edits of its text; what is `refused` of it where of none."""
+    for form in forms(sight):
+        found = rewrite(form)
+        if isinstance(found, Rewritten):
+            variants = (difference(sight.source, apply(one, form.source), one.summary) for one in found.variants)
+            return dataclasses.replace(found, variants=tuple(variants))
+        if form.source.count("\n") == sight.source.count("\n"):  # its lines are those of the text
+            refused = found
+    return refused

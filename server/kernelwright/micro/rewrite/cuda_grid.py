@@ -1,8 +1,9 @@
 """The grid and block of a launch: where their numbers are written, and over how many elements the grid is rounded up."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as field_of
 
 from tree_sitter import Node
 
@@ -22,6 +23,10 @@ _ROUNDED = (
     re.compile(r"(?P<n>\w+)/(?P<d>\w+)\+(?P=n)%(?P<e>\w+)(?:!=0|>0|\?1:0)"),
 )
 """Bodies of helpers that divide and round up, without blanks and parentheses."""
+_ROUNDING = re.compile(
+    r"[iu]?_?(?:ceil_?div(?:ide)?|c_?div|div_?up|divide_?up|div_?(?:and_?)?round_?up|div_?ceil)", re.I
+)
+"""Names of such helpers, for those that a header defines."""
 _NOISE = re.compile(r"[\s()]|\breturn\b|;|static_cast<[\w ]+>|\(\w+\)(?=\()")
 
 
@@ -54,9 +59,9 @@ class Division:
 class Geometry:
     """A launch with what its configuration comes to.
 
-    `block`: threads in each of three dimensions. `numbers`: the nodes that say so, None for a dimension that is not given.
-    `grid`: the expression of the blocks in each dimension, behind the names of locals. `definitions`: the values of the
-    names on the way, by name.
+    `block`: threads in each of three dimensions. `numbers`: the nodes that say so, None for a dimension that is not given,
+    or in the launching function's parameters, of which `known` has those. `grid`: the expression of the blocks in each
+    dimension, behind the names of locals. `definitions`: the values of the names on the way, by name.
     """
 
     launch: Launch
@@ -65,6 +70,7 @@ class Geometry:
     numbers: tuple[Node | None, Node | None, Node | None]
     grid: tuple[Node | None, Node | None, Node | None]
     definitions: dict[str, Node]
+    known: Mapping[str, int] = field_of(default_factory=dict)
 
     def division(self, axis: str) -> Division | None:
         """The grid of an axis as a division that is rounded up; None where it is anything else."""
@@ -79,7 +85,7 @@ class Geometry:
             if _listed(self.names.file, value) is not None
             for axis, size in zip(AXES, self.block, strict=True)
         }
-        found = self.names.polynomial(node)
+        found = self.names.polynomial(node).at(self.known)
         block = self.launch.block
         if block is None or block.type != "identifier":
             return found
@@ -87,16 +93,23 @@ class Geometry:
         return found.at(own)
 
 
-def geometry(file: File, launch: Launch) -> Geometry | None:
-    """What the configuration of a launch says; None where the threads of a block are no known numbers."""
+def geometry(file: File, launch: Launch, given: Mapping[str, int] | None = None) -> Geometry | None:
+    """What the configuration of a launch says; None where the threads of a block are no known numbers.
+
+    `given`: what parameters of the launching function are, for changes that are right for any other block, too.
+    """
     names, definitions = Names(file, launch.function), dict[str, Node]()
     if launch.block is None or launch.grid is None:
         return None
     blocks = _components(file, names, launch.block, definitions)
     sizes, numbers = [1, 1, 1], list[Node | None]([None, None, None])
+    known = dict[str, int]()
     for place, node in enumerate(blocks):
         found = _written(file, names, node, definitions)
         value = file.number(_uncommented(file, found)) if found is not None else None
+        if value is None and given:
+            asked = names.polynomial(node)
+            value, known = asked.at(given).number, known | {name: given[name] for name in asked.names if name in given}
         if value is None or value < 1:
             return None
         sizes[place], numbers[place] = value, found
@@ -110,6 +123,7 @@ def geometry(file: File, launch: Launch) -> Geometry | None:
         (numbers[0], numbers[1], numbers[2]),
         (grid[0], grid[1], grid[2]),
         definitions,
+        known,
     )
 
 
@@ -251,12 +265,17 @@ def _helped(found: Geometry, call: Node, size: int) -> Division | None:
 
 
 def rounds_up(file: File, name: str) -> bool:
-    """Whether a function or macro of the file divides its first argument by its second one and rounds up."""
+    """Whether a function or macro of the file divides its first argument by its second one and rounds up.
+
+    One that the file does not define is taken at its name, as `ceil_div`: the gate sees what a kernel comes to.
+    """
     for node in of_type(file.source.tree.root_node, "preproc_function_def"):
         parameters, value = field(node, "parameters"), field(node, "value")
         if _names(file, field(node, "name"), name) and parameters is not None and value is not None:
             return _rounds([file.source.content(one) for one in parameters.named_children], file.source.content(value))
     function = file.function(name)
+    if function is None and name not in file.defines:
+        return _ROUNDING.fullmatch(name) is not None
     if function is None or function.body.named_child_count != 1:
         return False
     return _rounds([one.name for one in function.parameters], file.source.content(function.body).strip("{} \n\t"))

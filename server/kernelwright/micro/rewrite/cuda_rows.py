@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import named, plain, unsettled
 from kernelwright.micro.rewrite.cuda_extremes import extremes
-from kernelwright.micro.rewrite.cuda_folds import CALLS, KINDS, Fold
+from kernelwright.micro.rewrite.cuda_folds import CALLS, KINDS, Extreme, Fold
 from kernelwright.micro.rewrite.cuda_guarded import declared, guarded, hidden_access, statements_of
 from kernelwright.micro.rewrite.cuda_inner_loop import not_movable
 from kernelwright.micro.rewrite.cuda_matmul import POSITIONS, counts, limit_of
@@ -196,7 +196,8 @@ def row_loop(sight: CudaSight, row: str, loop: Loop, before: list[RowLoop]) -> R
     own = {name for one in of_type(loop.body, "declaration") for name in declared(sight, one)}
     kept = extremes(sight, loop)
     folds: list[Fold] = [one for _, one in kept]
-    if any(_begun(sight, loop, name) is None for _, one in kept for name in (one.name, one.place)):
+    begun = (name for one in folds for name in (one.name, *([one.place] if isinstance(one, Extreme) else [])))
+    if any(_begun(sight, loop, name) is None for name in begun):
         return Refusal("An extreme is not begun right ahead of the loop.", line)
     for node in walk(loop.body):
         if any(is_inside(node, one) for one, _ in kept):

@@ -20,7 +20,7 @@ from kernelwright.values import Call, Device, Kernel, Refusal, TensorSpec, Workl
 
 @dataclass(frozen=True, eq=False)
 class CudaSight:
-    """A kernel with its launches. `given` are the arguments of the performance case by the entry's parameter names.
+    """A kernel with its launches. `given` are the arguments of the performance case by the parameter names of the `entry`.
 
     `is_entry`: the workload calls the kernel itself, so that no launch of the text is looked at by the gate; `line_block`: with
     how many threads in each dimension of a block. `assumes_line_block`: what is made of the kernel is for such blocks alone.
@@ -31,6 +31,7 @@ class CudaSight:
     launches: tuple[Launch, ...]
     given: Mapping[str, object]
     device: Device
+    entry: str = ""
     is_entry: bool = False
     line_block: tuple[int, ...] = ()
     assumes_line_block: bool = False
@@ -101,6 +102,15 @@ class CudaSight:
         sizes = [self.names_at_launch.number(one) for one in self.sizes(self.launch.block)]
         return tuple(size for size in sizes if size is not None) if None not in sizes else None
 
+    def numbers_given(self, function: Function) -> dict[str, int]:
+        """The parameters of a function that the performance case has numbers for, where its body leaves them as they are."""
+        if function.name != self.entry:
+            return {}
+        assigned = Names(self.file, function).assigned
+        return {
+            key: value for key, value in self.given.items() if type(value) is int and value > 0 and key not in assigned
+        }
+
     @functools.cached_property
     def names_at_launch(self) -> Names:
         """The names of the function that launches the kernel. Raises AssertionError where there is not one launch."""
@@ -146,7 +156,8 @@ def cuda_sight(text: str, kernel: Kernel, workload: Workload | None, device: Dev
     call = _call(workload)
     given = _given(file, call) if call is not None else {}
     block = call.block or () if call is not None and is_entry else ()
-    return CudaSight(file, function, file.launches_of(kernel.name), given, device, is_entry, block)
+    entry = call.entry if call is not None else ""
+    return CudaSight(file, function, file.launches_of(kernel.name), given, device, entry, is_entry, block)
 
 
 def _call(workload: Workload | None) -> Call | None:

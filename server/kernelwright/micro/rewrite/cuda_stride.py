@@ -38,7 +38,7 @@ def stridable(sight: CudaSight) -> Stridable | Refusal:
     launch = sight.launch
     if isinstance(launch, Refusal):
         return launch
-    shape = geometry(sight.file, launch)
+    shape = geometry(sight.file, launch, sight.numbers_given(launch.function))
     if shape is None:
         return Refusal("The threads of a block are no number that this file says.", launch.node.start_point.row)
     found = elementwise(sight.names, shape.block)
@@ -76,7 +76,7 @@ def fixed_grid(sight: CudaSight) -> FixedGrid | Refusal:
     launch = sight.launch
     if isinstance(launch, Refusal):
         return launch
-    shape, line = geometry(sight.file, launch), launch.node.start_point.row
+    shape, line = geometry(sight.file, launch, sight.numbers_given(launch.function)), launch.node.start_point.row
     if shape is None:
         return Refusal("The threads of a block are no number that this file says.", line)
     found = elementwise(sight.names, shape.block)

@@ -1,5 +1,6 @@
 """A matrix product through tiles in shared memory, as the plain loop that it stands for, so that it can be tiled anew."""
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -179,7 +180,7 @@ def _written(sight: CudaSight, outer: Loop, inner: Loop, count: str, body: str) 
     kernel = file.kernel(sight.kernel.name)
     if kernel is None:
         return Refusal("The tiles are not those of a plain product.", outer.node.start_point.row)
-    return CudaSight(file, kernel, file.launches_of(kernel.name), sight.given, sight.device, sight.is_entry)
+    return dataclasses.replace(sight, file=file, kernel=kernel, launches=file.launches_of(kernel.name))
 
 
 def _ahead(sight: CudaSight, outer: Loop) -> Iterator[Node]:

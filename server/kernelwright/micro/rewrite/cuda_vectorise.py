@@ -56,7 +56,7 @@ def vectorisable(sight: CudaSight) -> Vectorisable | Refusal:
     launch = sight.launch
     if isinstance(launch, Refusal):
         return launch
-    shape = geometry(sight.file, launch)
+    shape = geometry(sight.file, launch, sight.numbers_given(launch.function))
     if shape is None:
         return Refusal("The threads of a block are no number that this file says.", launch.node.start_point.row)
     found = elementwise(sight.names, shape.block)

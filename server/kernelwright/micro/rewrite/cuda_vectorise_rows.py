@@ -79,7 +79,7 @@ def row_vectorisable(sight: CudaSight) -> RowVectors | Refusal:
     launch = sight.launch
     if isinstance(launch, Refusal):
         return launch
-    line, shape = launch.node.start_point.row, geometry(sight.file, launch)
+    line, shape = launch.node.start_point.row, geometry(sight.file, launch, sight.numbers_given(launch.function))
     if shape is None:
         return Refusal("The threads of a block are no number that this file says.", line)
     threads = guarded(sight.names, shape.block)
