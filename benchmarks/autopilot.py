@@ -1,10 +1,11 @@
-"""Runs the autopilot on Triton kernels drawn from other projects, on the device at hand, as many as the time allows.
+"""Runs the autopilot on Triton or CUDA kernels drawn from other projects, on the device at hand, as many as the time allows.
 
-`python -m benchmarks.autopilot OUT PLACE… --inferred JSON… [--draw N] [--part K/N] [--steps N] [--seconds S]
-[--seconds-limit S]`. Places and JSON files are those of `benchmarks.real_kernels`; the kernels are drawn by chance among
-those with a workload line, the same ones each time. A part is every N-th of them from the K-th on, for runs beside each
-other. OUT has a JSON line for each kernel; what is in it is not run again. The files stay as they are. The last text is
-verified against the first on fresh seeds and timed beside it.
+`python -m benchmarks.autopilot OUT PLACE… (--inferred JSON… | --cuda RAW) [--draw N] [--part K/N] [--steps N] [--seconds S]
+[--seconds-limit S]`. Places and JSON files are those of `benchmarks.real_kernels`, RAW is that of `benchmarks.cuda_files`,
+whose files below the places count; the kernels are drawn by chance among those with a workload line, of CUDA among those
+with an offer, the same ones each time. A part is every N-th of them from the K-th on, for runs beside each other. OUT has a
+JSON line for each kernel; what is in it is not run again. The files stay as they are. The last text is verified against the
+first on fresh seeds and timed beside it.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import summary
+from benchmarks import cuda_files, summary
 from benchmarks.real_kernels import Found, examine, files_of, recorded_in
 from benchmarks.trials import NoDevice, in_time
 from benchmarks.versions import versions
@@ -28,6 +29,7 @@ from benchmarks.versions import versions
 from kernelwright import wire
 from kernelwright.engine import Engine, Request
 from kernelwright.journal import open_in_memory
+from kernelwright.languages import of_file
 from kernelwright.proof.client import Workers
 from kernelwright.proof.jobs import TrialResult
 from kernelwright.settings import DEFAULTS, Settings
@@ -83,6 +85,14 @@ def drawn(places: Sequence[Path], inferred: Sequence[Path], count: int) -> list[
     return random.Random(0).sample(having, min(count, len(having)))
 
 
+def drawn_of_cuda(raw: Path, places: Sequence[Path], count: int) -> list[tuple[Found, str]]:
+    """Kernels of CUDA C++ that something is offered for, each with its text, in the order in which they are run."""
+    rows = [row for row in cuda_files.rows_of(raw) if any(Path(row.file).is_relative_to(place) for place in places)]
+    having = [(one, row) for row in rows for one in row.kernels if one.with_gpu]
+    chosen = random.Random(0).sample(having, min(count, len(having)))
+    return [(one, cuda_files.text_with(cuda_files.text_of(Path(row.file)), row.lines)) for one, row in chosen]
+
+
 def part(text: str) -> slice:
     """Read "2/3": every third of what was drawn, from the second on. Raises ValueError."""
     first, of = map(int, text.split("/"))
@@ -128,7 +138,7 @@ async def play(name: str, one: Found, text: str, settings: Settings, limit: floa
 async def _steered(engine: Engine, one: Found, text: str, steps: list[Step]) -> tuple[str, str]:
     """The last text, and why the autopilot ended. The steps are added to `steps` as they come."""
     last, ending = text, "No step was kept."
-    async for answer in engine.autopilot(Request(one.file, text, one.kernel)):
+    async for answer in engine.autopilot(Request(one.file, text, one.kernel, support=of_file(Path(one.file)))):
         if not isinstance(answer, Step):
             return last, answer.reason if isinstance(answer, Refusal) else answer.message
         steps.append(answer)
@@ -139,7 +149,9 @@ async def _steered(engine: Engine, one: Found, text: str, steps: list[Step]) -> 
 
 
 async def _final(engine: Engine, one: Found, text: str, last: str) -> Measurement | str:
-    answer = await engine.trial(one.file, last, one.kernel, baseline=text, measure=True, first_seed=_FRESH)
+    known = one.file, last, one.kernel
+    support = of_file(Path(one.file))
+    answer = await engine.trial(*known, baseline=text, measure=True, first_seed=_FRESH, support=support)
     if not isinstance(answer, TrialResult):
         return answer.reason if isinstance(answer, Refusal) else answer.message
     if not answer.verdict.passed:
@@ -151,7 +163,7 @@ def row(one: Played) -> str:
     """A line of the table."""
     number = f"{one.speedup:.2f}x" if one.speedup is not None else "-"
     interval = f"({one.low:.2f} to {one.high:.2f})" if one.low is not None and one.high is not None else ""
-    ids = lambda strategies: ", ".join(id.removeprefix("triton.") for id in strategies) or "-"
+    ids = lambda strategies: ", ".join(id.partition(".")[2] for id in strategies) or "-"
     why = "" if one.ending == "measured" else f"  {one.ending[:100]}"
     return (
         f"{Path(one.file).stem + '.' + one.kernel:<56} {one.source:<10} {number:>7} {interval:<16} {one.seconds:5.0f} s  "
@@ -192,7 +204,11 @@ async def _run(options: argparse.Namespace) -> None:
     if before is not None and not before.alike(conditions):
         raise NoDevice(f"{options.out} is of another device, other versions or settings; name another file.")
     done = {(one.file, one.kernel) for one in found}
-    chosen = drawn(options.places, options.inferred, options.draw)[options.part]
+    if options.cuda is not None:
+        every = drawn_of_cuda(options.cuda, options.places, options.draw)
+    else:
+        every = drawn(options.places, options.inferred, options.draw)
+    chosen = every[options.part]
     settings = dataclasses.replace(DEFAULTS, max_steps=options.steps, autopilot_budget=options.seconds / 2)
     base = options.places[0] if options.places[0].is_dir() else options.places[0].parent
     named = [(os.path.relpath(one.file, base.resolve()), one, text) for one, text in chosen]
@@ -210,6 +226,7 @@ def main() -> int:
     add("out", type=Path, help=f"JSON lines; {summary.KEPT}")
     add("places", type=Path, nargs="+")
     add("--inferred", type=Path, nargs="*", default=[], metavar="JSON")
+    add("--cuda", type=Path, default=None, metavar="RAW", help="rows of benchmarks.cuda_files")
     add("--draw", type=int, default=50, help="how many kernels; 0: only the table of what is in OUT")
     add("--part", type=part, default=part("1/1"), metavar="K/N", help="every N-th kernel, from the K-th on")
     add("--steps", type=int, default=4, help="most steps for a kernel")

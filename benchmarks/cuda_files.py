@@ -64,20 +64,20 @@ def files_of(places: Iterable[Path], draw: int) -> dict[Path, Path]:
     """The files that define kernels, with the folder that they are from, those of one after each other."""
     found = {}
     for place in places:
-        files = [file for file in files_in([place]) if _KERNEL.search(_text(file))]
+        files = [file for file in files_in([place]) if _KERNEL.search(text_of(file))]
         drawn = random.Random(0).sample(files, draw) if 0 < draw < len(files) else files
         whole = place.resolve()
         found |= dict.fromkeys(sorted(drawn), whole if whole.is_dir() else whole.parent)
     return found
 
 
-def _text(file: Path) -> str:
+def text_of(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace") if file.suffix.startswith(".cu") else ""
 
 
 async def read(engine: Engine, file: Path, project: str, keys: int) -> Read:
     """What can be done with a file."""
-    text = _text(file)
+    text = text_of(file)
     problem = SUPPORT.syntax_problem(text)
     found = SUPPORT.findings(text, SUPPORT.kernels(text))
     lines = await _inferred(engine, file, text)
@@ -182,10 +182,15 @@ def _counted(rows: Sequence[Read]) -> dict[str, int]:
     }
 
 
+def rows_of(raw: Path) -> list[Read]:
+    """The rows that a run has written."""
+    before = raw.read_text(encoding="utf-8").splitlines() if raw.exists() else []
+    return [wire.decode(Read, json.loads(line)) for line in before]
+
+
 async def read_all(files: Mapping[Path, Path], raw: Path, keys: int) -> list[Read]:
     """The files, those that `raw` has no row of with a row added to it."""
-    before = raw.read_text(encoding="utf-8").splitlines() if raw.exists() else []
-    rows = {row.file: row for row in (wire.decode(Read, json.loads(line)) for line in before)}
+    rows = {row.file: row for row in rows_of(raw)}
     for place, several in itertools.groupby(files, files.__getitem__):
         engine = Engine(place, DEFAULTS, journal=open_in_memory(place))
         try:
@@ -202,7 +207,7 @@ async def read_all(files: Mapping[Path, Path], raw: Path, keys: int) -> list[Rea
 async def _verified(rows: Sequence[Read], most: int) -> list[str]:
     having = [one for row in rows for one in row.kernels if one.source]
     drawn = random.Random(0).sample(having, min(most, len(having)))
-    texts = {row.file: text_with(_text(Path(row.file)), row.lines) for row in rows}
+    texts = {row.file: text_with(text_of(Path(row.file)), row.lines) for row in rows}
     return await verified(drawn, texts, "", SUPPORT)
 
 
