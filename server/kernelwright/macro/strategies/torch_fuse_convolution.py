@@ -112,7 +112,7 @@ def rounded_channels_last(x, groups, channels, borders):
     rounded = x.new_empty(shape, dtype=torch.float16)
     scale = x.new_empty(x.shape[0], dtype=torch.float32)
     found = x.new_zeros((3, x.shape[0]), dtype=torch.int32)
-    block = min(triton.next_power_of_2(groups * channels), 32)
+    block = min(triton.next_power_of_2(groups * channels), 16)
     positions = 2048 // block
     tiles = triton.cdiv(padded[0] * padded[1] * padded[2], positions)
     few = triton.cdiv(1024, max(x.shape[0], 1))
@@ -134,7 +134,7 @@ def rounded_channels_last(x, groups, channels, borders):
             CHANNELS=channels,
             BLOCK=block,
             POSITIONS=positions,
-            num_warps=8,
+            num_warps=4,
         )
     return rounded, scale, found[2]
 
