@@ -21,7 +21,7 @@ class Toy:
     emulator = "nothing"
     needs_interpreter = False
 
-    def prepare(self, path: str, text: str) -> None:
+    def prepare(self, path: str, texts: Sequence[str]) -> None:
         """Nothing is compiled."""
 
     def load(self, path: str, text: str, name: str) -> ModuleType:

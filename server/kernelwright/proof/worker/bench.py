@@ -89,8 +89,8 @@ def opened(trial: Trial) -> Iterator[Bench]:
 
         hardened.install()
     launched, rounds.most = launches_interpreted(), 0
-    for text in dict.fromkeys((trial.baseline, trial.previous, trial.candidate)):
-        language.prepare(trial.home, text)
+    wide = language.widened(trial.baseline)
+    language.prepare(trial.home, [trial.baseline, trial.previous, trial.candidate, *([wide] if wide else [])])
     language.forget_neighbours(trial.home)
     seed_everything(flags.IMPORT_SEED)
     defaults, seeds = flags.read(), flags.seeds()
@@ -104,7 +104,7 @@ def opened(trial: Trial) -> Iterator[Bench]:
         if left:
             again = _changed_again(trial, language, defaults)
             aftermath.happened_once(name for name, value in left.items() if again.get(name, ...) != value)
-        bench = Bench(trial, device_here(), baseline, wider_module(trial), settings, left, interpreted, launched)
+        bench = Bench(trial, device_here(), baseline, _twin(trial, wide), settings, left, interpreted, launched)
         flags.write(settings)
         try:
             _check_room(bench)
@@ -136,9 +136,11 @@ def _check_room(bench: Bench) -> None:
 
 def wider_module(trial: Trial, *, narrow: bool = False) -> ModuleType | None:
     """The baseline's text with float64 for float32, with `narrow` for 16 bits too; None where that changes nothing."""
-    language = language_of(trial.language)
-    text = language.widened(trial.baseline, narrow=narrow)
+    return _twin(trial, language_of(trial.language).widened(trial.baseline, narrow=narrow))
+
+
+def _twin(trial: Trial, text: str | None) -> ModuleType | None:
     try:
-        return language.load(trial.home, text, "wide") if text is not None else None
+        return language_of(trial.language).load(trial.home, text, "wide") if text is not None else None
     except (JobFailed, SyntaxError, RecursionError):
         return None

@@ -156,7 +156,7 @@ class _Trier:
         self._host: Host | None = None
         self.left = job.budget  # seconds, for all calls that are still to be made
         self.timed_out = False  # the last call that was made
-        self._language.prepare(job.path, job.text)
+        self._language.prepare(job.path, (job.text,))
 
     def close(self) -> None:
         self._end()

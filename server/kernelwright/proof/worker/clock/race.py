@@ -31,6 +31,8 @@ def run_race(job: Race, report: Callable[[str], None]) -> RaceResult:
     if interpreting() and language.is_interpreted_without_gpu(job.baseline, *job.variants):
         reason = f"Variants cannot be raced in {language.emulator}: no GPU here."
         return RaceResult(tuple(Failure(FailureKind.WORKLOAD_FAILED, reason) for _ in job.variants))
+    wide = language.widened(job.baseline)
+    language.prepare(job.path, [job.baseline, *job.variants, *([wide] if wide else [])])
     with opened(trial) as bench:
         if bench.device == "cuda":
             tuning.measure_once()

@@ -34,10 +34,10 @@ class WorkerLanguage(Protocol):
     def needs_interpreter(self) -> bool:
         """Whether that is Triton's, and the CPU stands in for the GPU that a text asks for meanwhile."""
 
-    def prepare(self, path: str, text: str) -> None:
-        """Compiles ahead what `load` of the text will need, where a process that runs texts cannot change it.
+    def prepare(self, path: str, texts: Sequence[str]) -> None:
+        """Compiles ahead what `load` of the texts will need, where a process that runs texts cannot change it.
 
-        Called in the judge; what is wrong with the text is left for `load` to say.
+        Called in the judge; what is wrong with a text is left for `load` to say.
         """
 
     def load(self, path: str, text: str, name: str) -> ModuleType:

@@ -20,7 +20,7 @@ class Python:
     emulator = "Triton's interpreter"
     needs_interpreter = True
 
-    def prepare(self, path: str, text: str) -> None:
+    def prepare(self, path: str, texts: Sequence[str]) -> None:
         """Nothing is compiled ahead."""
 
     def load(self, path: str, text: str, name: str) -> ModuleType:
