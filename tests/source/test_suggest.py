@@ -1,5 +1,7 @@
 """Workload lines written for a person: from a signature, and from benchmarks and tests that are already there."""
 
+import ast
+import re
 from dataclasses import replace
 
 import pytest
@@ -159,6 +161,10 @@ def kernel(x_ptr, at_ptr, to_ptr, out_ptr, n, BLOCK: tl.constexpr):
             "def f(x, y):\n    x.stride(1)\n    kernel[(8,)](x, y)\n",
             "f(randint(0, 1024, 4096, 1024, dtype=int32), out(4096, 1024))",
         ),
+        # masks by tensors of other ranks
+        ("def f(x, attn_mask):\n    return x.shape[3]\n", "f(randn(8, 16, 512, 64), randn(8, 1, 512, 512))"),
+        ("def f(x, attention_mask):\n    a, d = x.shape\n", "f(randn(4096, 1024), randn(4096, 4096))"),
+        ("def f(ids, mask):\n    a, b = mask.shape, ids.shape[1]\n", "f(randint(0, 1024, 4096, 1024), randn(4096, 1024))"),
         # sequences
         (
             "def f(x, normalized_shape, eps):\n    n = math.prod(normalized_shape)\n    return x.shape[1]\n",
@@ -324,6 +330,45 @@ def test_a_constructor_is_given_a_configuration(text: str, entry: str, expected:
     lines = suggest_lines(text, entry)
     assert isinstance(lines, tuple)
     assert lines[:2] == tuple(f"# workload: {line}" for line in expected)
+
+
+X = "b, t, d = x.shape"
+MASK = re.compile(r"\w*mask")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "given"),
+    [
+        # by the name
+        ("x, attention_mask: torch.Tensor", X, ["randn(8, 1, 512, 512)", "None", "randint(0, 2, 8, 512)"]),
+        ("x, mask: torch.Tensor", X, ["randn(8, 512, 1024)", "ones(8, 512, 1024, dtype=bool)"]),
+        ("attention_mask, n", "return n", ["randn(8, 1, 512, 512)", "None", "randint(0, 2, 8, 512)"]),
+        # by the annotation, and by what is asked
+        ("x, attention_mask: torch.Tensor | None", X, ["None", "randn(8, 1, 512, 512)"]),
+        ("x, mask", f"{X}\n    if mask is not None:\n        x = x + mask", ["randn(8, 512, 1024)", "None"]),
+        # by how it is indexed, or taken apart
+        ("x, attention_mask", f"{X}\n    y = x * attention_mask[:, :, None]", ["randint(0, 2, 8, 512)"]),
+        ("x, mask", f"{X}\n    s = x @ x + mask[:, :, :, :t]", ["randn(8, 1, 512, 512)", "ones(8, 1, 512, 512, dtype=bool)"]),
+        ("x, mask", f"{X}\n    n, h = mask.shape", ["randint(0, 2, 8, 512)", "randint(0, 2, 8, 512, dtype=bool)"]),
+        ("x, attention_mask", f"{X}\n    n, q, k = attention_mask.shape", ["randn(8, 512, 1024)"]),
+        ("x, attention_mask", f"{X}\n    assert x.shape == attention_mask.shape", ["randn(8, 512, 1024)"]),
+        # where it may be left out
+        ("x, attention_mask: torch.Tensor = None", X, ["randn(8, 1, 512, 512)", "randint(0, 2, 8, 512)"]),
+    ],
+)  # fmt: skip
+def test_a_mask_is_of_scores_or_of_tokens_or_none(parameters: str, body: str, given: list[str]) -> None:
+    lines = suggest_lines(f"{HEAD}def f({parameters}):\n    {body}\n    return x\n", "f")
+    assert isinstance(lines, tuple)
+    calls = [ast.parse(line.removeprefix("# workload: "), mode="eval").body for line in lines]
+    place = [part.partition(":")[0] for part in parameters.split(", ")].index(MASK.search(parameters)[0])
+    written: dict[str, None] = {}  # of lines that differ in the mask alone
+    for call in calls:
+        assert isinstance(call, ast.Call)
+        values = [*map(ast.unparse, [*call.args, *(one.value for one in call.keywords)])]
+        others = [*values[:place], *values[place + 1 :]]
+        if others == ["randn(8, 512, 1024)"] or place == 0:
+            written |= dict.fromkeys(values[place : place + 1])
+    assert [*written][: len(given)] == given
 
 
 @pytest.mark.parametrize(

@@ -301,6 +301,23 @@ class Wide(torch.nn.Module):
     assert answer.ran == ("Wide(WideConfig(hidden_size=1024))(randn(4096, 1024))",)
 
 
+def test_attention_is_given_a_mask_of_its_scores(tried: Tried) -> None:
+    text = f"""{TEXT}
+
+class Attention(torch.nn.Module):
+    def forward(self, hidden_states, attention_mask: torch.Tensor):
+        b, t, d = hidden_states.shape
+        heads = hidden_states.view(b, t, 16, d // 16).transpose(1, 2)
+        scores = heads @ heads.transpose(2, 3) + attention_mask
+        return launched(scores.softmax(-1) @ heads)
+"""
+    lines = suggest_lines(text, "Attention")
+    assert isinstance(lines, tuple)
+    answer = tried(*(line.removeprefix("# workload: ") for line in lines), text=text)
+    assert isinstance(answer, TriedLines), answer
+    assert answer.ran == ("Attention()(randn(8, 512, 1024), randn(8, 1, 512, 512))",)
+
+
 def test_a_kernel_that_no_line_launches_is_launched_itself(tried: Tried) -> None:
     own = {
         "scale_kernel": ("scale_kernel[(1,)](randn(64), out(64), 64, BLOCK=64)",),

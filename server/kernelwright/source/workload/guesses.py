@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Mapping
 
+from kernelwright.source.workload import masks
 from kernelwright.source.workload.guessing import (
     AXIS,
     CLASS,
@@ -26,7 +27,6 @@ from kernelwright.source.workload.guessing import (
     VECTOR,
     Choice,
     known_size,
-    may_be_nothing,
     scalar,
     sequence,
 )
@@ -59,6 +59,12 @@ class Guesses:
             evidence.of[one].rank = evidence.of[other].rank = rank
         self._annotations = {p.arg: ast.unparse(p.annotation) if p.annotation else "" for p, _ in parameters.all()}
         self._tensors = [p.arg for p, default in parameters.all() if self._is_tensor(p, default)]
+        self._masks = {
+            p.arg: found
+            for p, default in parameters.all()
+            if p.arg in self._tensors
+            and (found := masks.forms(parameters.tree, p, evidence.of[p.arg], required=default is None))
+        }
         asked = [kind for name in self._tensors for kind in evidence.of[name].dtypes if "float" in kind]
         self.dtypes = list(dict.fromkeys(kind for kind in asked if "float8" not in kind)) or [
             "float32",
@@ -89,8 +95,7 @@ class Guesses:
         name, told = parameter.arg, self._evidence.of[parameter.arg]
         annotation = self._annotations[name]
         if annotation:
-            left_out = default is None and may_be_nothing(name, annotation)
-            return "Tensor" in annotation and not SEVERAL.search(annotation) and not left_out
+            return "Tensor" in annotation and not SEVERAL.search(annotation)
         if told.is_tensor or told.rank:
             return True
         if told.is_sequence or SHAPE.match(name) or OF_OPERATORS.match(name):
@@ -131,7 +136,7 @@ class Guesses:
         "2 tensors" stands for a tuple of them.
         """
         if parameter.arg in self._tensors:
-            return [""] if "mask" not in parameter.arg else ["", "bool"]
+            return [*self._masks.get(parameter.arg, ("",))]
         told = self._evidence.of[parameter.arg]
         if several := SEVERAL.search(self._annotations[parameter.arg]):
             tensors = f"{several[1].count('Tensor')} tensors"
@@ -153,7 +158,9 @@ class Guesses:
         given = []
         for parameter, default in self.parameters.all():
             name = parameter.arg
-            if name in shapes:
+            if self._form(name, choice) == masks.NONE:
+                value = masks.NONE
+            elif name in shapes:
                 value = self._tensor(name, shapes[name], shapes, choice)
             elif default is not None and (name not in choice or name in self._tensors):
                 continue
@@ -166,6 +173,10 @@ class Guesses:
             by_name = default is not None or parameter in self.parameters.tree.args.kwonlyargs
             given.append(f"{name}={value}" if by_name else value)
         return given
+
+    def _form(self, name: str, choice: Choice) -> str:
+        """Which mask a parameter is given, "" where it is as any tensor."""
+        return choice.get(name, self._masks[name][0]) if name in self._masks else ""
 
     def _several(self, count: int, shapes: Mapping[str, tuple[int, ...]], choice: Choice) -> str:
         """Tensors that are given together, as sines and cosines are: for each token what one head takes."""
@@ -194,15 +205,23 @@ class Guesses:
     def _shapes(self, choice: Choice, last: int | None) -> tuple[dict[str, tuple[int, ...]], Sizes]:
         """The sizes of all tensors, which are equal where they have to be."""
         evidence, given = self._evidence, self._given(choice.get("optional") == "given")
+        given = [name for name in given if self._form(name, choice) != masks.NONE]
         ranks: dict[str, int] = {}
         like: dict[str, str] = {}
         first: str | None = None
         for one, other in evidence.same_shape:
             if one in given and other in given:
                 like[max(one, other, key=given.index)] = min(one, other, key=given.index)
-        for name in given:
-            ranks[name] = self._rank(name, ranks.get(first) if first else None, choice, like, ranks)
-            first = first or (name if not self._is_whole(name) or len(given) == 1 else None)
+        in_order = sorted(given, key=self._masks.__contains__)  # masks last
+        for name in in_order:
+            mask = self._mask(name, first, {one: (1,) * rank for one, rank in ranks.items()}, choice)
+            ranks[name] = (
+                self._rank(name, ranks.get(first) if first else None, choice, like, ranks)
+                if mask is None
+                else len(mask)
+            )
+            is_first = not self._is_whole(name) and name not in self._masks
+            first = first or (name if is_first or len(given) == 1 else None)
         sizes = Sizes()
 
         def place(term: Term) -> Term:
@@ -227,14 +246,16 @@ class Guesses:
         side = _EQUAL.get(max(ranks.values(), default=0), 64)
         product = sum(evidence.of[name].is_product for name in given) >= 2
         shapes: dict[str, tuple[int, ...]] = {}
-        for name in [*filter(None, (first,)), *(name for name in given if name != first)]:
-            rank = ranks[name]
+        for name in [*filter(None, (first,)), *(name for name in in_order if name != first)]:
+            rank, mask = ranks[name], self._mask(name, first, shapes, choice)
             usual = self._usual(name, rank, shapes.get(first or ""), choice, product)
             if choice.get("sizes") == "equal":
                 usual = (side,) * rank
             elif choice.get("sizes") in FEW:
                 usual = FEW[choice["sizes"]][8 - rank :]
-            if last is not None and rank and not self._is_whole(name):
+            if mask is not None:
+                usual = mask
+            elif last is not None and rank and not self._is_whole(name):
                 usual = (*usual[:-1], last)
             shape = []
             for axis in range(rank):
@@ -243,6 +264,17 @@ class Guesses:
                 shape.append(sizes.put((name, axis), usual[axis]))
             shapes[name] = tuple(shape)
         return {name: shapes[name] for name in given}, sizes
+
+    def _mask(
+        self, name: str, first: str | None, shapes: Mapping[str, tuple[int, ...]], choice: Choice
+    ) -> tuple[int, ...] | None:
+        """The shape of a mask by those of other tensors; None where it is as any tensor."""
+        if name not in self._masks or any(name in pair for pair in self._evidence.same_shape):
+            return None
+        base = first or next((one for one in shapes if one not in self._masks), None)
+        of_tokens = base is not None and self._is_whole(base)
+        found = masks.shape(self._form(name, choice), shapes.get(base or ""), of_tokens=of_tokens)
+        return found if found and self._evidence.of[name].rank in (0, len(found)) else None
 
     def _rank(
         self, name: str, first: int | None, choice: Choice, like: Mapping[str, str], ranks: Mapping[str, int]
@@ -296,8 +328,8 @@ class Guesses:
 
     def _tensor(self, name: str, shape: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]], choice: Choice) -> str:
         told, written = self._evidence.of[name], ", ".join(map(str, shape))
-        if choice.get(name) == "bool":
-            return f"ones({written}, dtype=bool)"
+        if mask := masks.written(self._form(name, choice), written):
+            return mask
         if not self._is_whole(name):
             kind = next((k for k in told.dtypes if "float8" in k), choice.get("dtype", self.dtypes[0]))
             made = written if kind == "float32" else f"{written}, dtype={kind}"

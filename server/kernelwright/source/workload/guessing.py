@@ -82,17 +82,10 @@ def sequence(name: str, count: int) -> list[str]:
     return [f"[{', '.join([known_size(name, {'sizes': 'equal'})] * (count or 2))}]"]
 
 
-def may_be_nothing(name: str, annotation: str) -> bool:
-    """Whether a parameter that has to be given is a mask, and may be None."""
-    return "mask" in name and "None" in annotation
-
-
 def scalar(parameter: ast.arg, options: Sequence[str | int | bool] = ()) -> list[str]:
     """Values for a parameter that is no tensor, as far as its annotation, comparisons or name tell; none for a plain size."""
     annotation = ast.unparse(parameter.annotation) if parameter.annotation else ""
     name = parameter.arg
-    if may_be_nothing(name, annotation):
-        return ["None"]
     literal = re.search(r"Literal\[([^\[\]]*)\]", annotation)
     if literal:
         return [word.strip() for word in literal[1].split(",")]
