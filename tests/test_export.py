@@ -104,6 +104,15 @@ class Scaled(torch.nn.Module):
 
 # workload: Scaled(Config(width=8), 2)(randn(4, 8))
 """
+READING = """import torch
+
+
+def scaled(x, module):
+    return x * module.scale + module.config.bias
+
+
+# workload: scaled(randn(8), SimpleNamespace(scale=2.0, config=SimpleNamespace(bias=1, dtype=float16)))
+"""
 SUMS = """import torch
 
 
@@ -135,6 +144,11 @@ def run(script: str | Refusal, folder: Path) -> subprocess.CompletedProcess:
         ("Scaled", MODULE, FASTER),
         ("Model", BENCH, BENCH.replace("torch.relu(torch.relu(x))", "torch.relu(x)")),
         ("Scaled", CONFIGURED, CONFIGURED.replace("x * self.scale + self.bias", "self.bias + x * self.scale")),
+        (
+            "scaled",
+            READING,
+            READING.replace("x * module.scale + module.config.bias", "module.config.bias + x * module.scale"),
+        ),
         ("sums", SUMS, SUMS.replace("x.new_zeros(1)", "torch.zeros(1, dtype=x.dtype)")),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernelwright.source.workload import WorkloadError, evaluate, find_workload, problems, workload_lines
 from kernelwright.source.workload.lines import by_entry
-from kernelwright.values import Call, DType, Made, Refusal, TensorSpec, Workload, WorkloadSource
+from kernelwright.values import Call, DType, Made, Namespace, Refusal, TensorSpec, Workload, WorkloadSource
 
 
 def check(text: str, expected: Call) -> None:
@@ -125,6 +125,18 @@ def test_a_constructor_is_given_what_a_class_makes() -> None:
     )
 
 
+def test_any_call_is_given_data_by_attributes() -> None:
+    inner = Namespace({"eps": 1e-6, "dtype": DType("bfloat16")})
+    check(
+        "f(randn(8), SimpleNamespace(n=2 * h, sizes=[8, 4], inner=SimpleNamespace(eps=1e-6, dtype=bf16)), h=4)",
+        Call("f", (TensorSpec("randn", (8,)), Namespace({"n": 8, "sizes": [8, 4], "inner": inner})), {"h": 4}),
+    )
+    check(
+        "Block(SimpleNamespace(bias=False))(randn(8))",
+        Call("Block", (TensorSpec("randn", (8,)),), {}, (Namespace({"bias": False}),), {}),
+    )
+
+
 def test_a_dtype_is_an_argument() -> None:
     check(
         "cast(randn(8), torch.float16, to=bf16)",
@@ -187,6 +199,13 @@ def test_generators(written: str, expected: TensorSpec) -> None:
         ("f(Config(5))", "Config(…) can be given to a constructor only", 2),
         ("F(Config(n=randn(5)))(randn(8))", "tensors cannot be given to it", 2),
         ("F(Config(**n))(randn(8))", "cannot be used", 2),
+        ("f(SimpleNamespace(5))", "gives attributes by their names", 2),
+        ("f(SimpleNamespace(n=5, **m))", "gives attributes by their names", 2),
+        ("f(SimpleNamespace(n=[randn(5)]))", "no tensors", 2),
+        ("f(SimpleNamespace(s=struct(x=randn(5))))", "no tensors", 2),
+        ("F(SimpleNamespace(n=Config(5)))(randn(8))", "no objects of other classes", 2),
+        ("f(torch.SimpleNamespace(n=5))", "There is no generator SimpleNamespace", 2),
+        ("f(n + 1, n=SimpleNamespace(m=5))", "n is not a number", 2),
         ("F(config(5))(randn(8))", "There is no generator config", 2),
         ("f(offsets(5))", "offsets takes how many there are, and the last of them", 2),
         ("f(offsets(1, 64))", "there are two or more", 2),

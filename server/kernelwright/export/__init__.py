@@ -4,6 +4,7 @@ The script needs torch (and Triton for Triton code), not Kernelwright. It checks
 """
 
 import textwrap
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 
 from kernelwright import words
@@ -11,7 +12,7 @@ from kernelwright.source.document import parse
 from kernelwright.source.imports import imports_triton
 from kernelwright.source.kernels import find_kernels
 from kernelwright.source.workload import evaluate, find_workload
-from kernelwright.values import Call, DType, Made, Outcome, Refusal, Step, TensorSpec, Workload
+from kernelwright.values import Call, DType, Made, Namespace, Outcome, Refusal, Step, TensorSpec, Workload
 from kernelwright.values.plain import plain
 
 _HEAD = '''"""{title}
@@ -29,7 +30,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType{namespace}
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
@@ -54,12 +55,14 @@ def script_of(step: Step, baseline: str | None, candidate: str | None) -> str | 
         return workload or Refusal(f"The text after the step has no kernel {step.kernel}.")
     triton = imports_triton(baseline) or imports_triton(candidate)
     call = evaluate(workload.cases[0].text) if workload.cases else None
+    called = _call(call)
     return "\n".join(
         (
             _HEAD.format(
                 title=_in_a_docstring(f"{step.kernel}: {step.action.strategy}"),
                 said="\n".join(_said(step)),
                 os="import os\n" if triton else "",
+                namespace=", SimpleNamespace" if any("SimpleNamespace(" in line for line in called) else "",
             ),
             *(_INTERPRETER if triton else ()),
             f"ENTRY = {_quoted(workload.entry)}",
@@ -67,7 +70,7 @@ def script_of(step: Step, baseline: str | None, candidate: str | None) -> str | 
             f"GRADIENTS = {call is not None and any(s.requires_grad for s in _specs((call.args, call.kwargs)))}",
             "",
             "",
-            *_call(call),
+            *called,
             "",
             "",
             f"BASELINE = {_literal(baseline)}",
@@ -119,8 +122,9 @@ def _source(value: object) -> str:
         case DType():
             return f"torch.{value.name}"
         case Made():
-            named = (f"{name}={_source(one)}" for name, one in value.kwargs.items())
-            return f"module.{value.name}({', '.join((*map(_source, value.args), *named))})"
+            return f"module.{value.name}({', '.join((*map(_source, value.args), *_named(value.kwargs)))})"
+        case Namespace():
+            return f"SimpleNamespace({', '.join(_named(value.fields))})"
         case dict():
             return "{" + ", ".join(f"{_source(key)}: {_source(item)}" for key, item in value.items()) + "}"
         case list():
@@ -132,6 +136,10 @@ def _source(value: object) -> str:
         case float():
             return repr(value) if value - value == 0 else f'float("{value}")'
     return repr(value)
+
+
+def _named(values: Mapping[str, object]) -> Iterator[str]:
+    return (f"{name}={_source(value)}" for name, value in values.items())
 
 
 def _tensor(spec: TensorSpec) -> str:

@@ -48,7 +48,17 @@ from kernelwright.values.text import (
     line_starts,
     not_utf8,
 )
-from kernelwright.values.workload import Call, Case, DType, KeptLines, Made, TensorSpec, Workload, WorkloadSource
+from kernelwright.values.workload import (
+    Call,
+    Case,
+    DType,
+    KeptLines,
+    Made,
+    Namespace,
+    TensorSpec,
+    Workload,
+    WorkloadSource,
+)
 
 __all__ = [
     "CHECKS",
@@ -86,6 +96,7 @@ __all__ = [
     "Made",
     "Measurement",
     "Message",
+    "Namespace",
     "NoReply",
     "Node",
     "Origin",

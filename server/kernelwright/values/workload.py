@@ -82,9 +82,16 @@ class Made:
 
 
 @dataclass(frozen=True)
+class Namespace:
+    """Data by the names of attributes, as an object of Python's `types.SimpleNamespace` holds them; no tensors."""
+
+    fields: Mapping[str, object]
+
+
+@dataclass(frozen=True)
 class Call:
-    """An evaluated case. Leaves are TensorSpec, DType or scalars; a structure is a dict of its fields. Constructors also take
-    what is Made.
+    """An evaluated case. Leaves are TensorSpec, DType, Namespace or scalars; a structure is a dict of its fields. Constructors
+    also take what is Made.
 
     `entry(*init_args)(*args)` for a module, `entry[grid](*args)` for a Triton kernel, `entry<<<grid, block, shared>>>(*args)`
     or `entry<template><<<…>>>(*args)` for one of CUDA, `entry.apply(*args)` for an autograd.Function, where `applied` is

@@ -61,6 +61,16 @@ def test_a_class_is_constructed_with_what_classes_of_the_file_make() -> None:
     assert linear.weight.dtype is torch.float64
 
 
+@pytest.mark.parametrize(
+    "written", ["SimpleNamespace(width=6, dtype=float64)", "Config(SimpleNamespace(width=6), dtype=float64)"]
+)
+def test_a_class_is_constructed_with_data_by_attributes(written: str) -> None:
+    text = CONFIGURED.replace("(config.width,", "(getattr(config.width, 'width', config.width),")
+    linear = made(text, f"Model({written}, more=[SimpleNamespace(width=10)])(randn(2, 6))")
+    assert linear.weight.shape == (10, 6)
+    assert linear.weight.dtype is torch.float64
+
+
 def test_a_class_that_is_not_there_is_named() -> None:
     line = "Model(Configuration(6))(randn(2, 6))"
     assert said(CONFIGURED, line) == (

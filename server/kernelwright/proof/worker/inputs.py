@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from kernelwright.proof.worker.gpu_generator import GENERATOR
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.whole_numbers import rising_as
 from kernelwright.proof.worker.without_gpu import user_code
-from kernelwright.values import Call, DType, Failure, FailureKind, TensorSpec
+from kernelwright.values import Call, DType, Failure, FailureKind, Namespace, TensorSpec
 
 _LEAD = 64  # elements; a multiple of every alignment that kernels look for
 _COPIES = 3  # the judge's, those that are sent, and those of the process that is called
@@ -64,9 +64,7 @@ def from_call(call: Call, *, device: str, seed: int, scale: float = 1.0, ends: b
     generator = torch.Generator(device=device).manual_seed(seed)
 
     def leaf(value: Any) -> Any:
-        if isinstance(value, DType):
-            return dtype_named(value.name)
-        return _tensor(value, device, generator, scale, ends) if isinstance(value, TensorSpec) else value
+        return _tensor(value, device, generator, scale, ends) if isinstance(value, TensorSpec) else data_of(value)
 
     return Inputs(map_leaves(leaf, call.args), map_leaves(leaf, dict(call.kwargs)))
 
@@ -233,6 +231,13 @@ def dtype_named(name: str) -> torch.dtype:
     if not isinstance(dtype, torch.dtype):
         raise workload_failed(f"The workload asks for dtype={name}, which this torch does not have.")
     return dtype
+
+
+def data_of(value: Any) -> Any:
+    """A dtype or a namespace of a workload line as Python has it; any other value as it is."""
+    if isinstance(value, DType):
+        return dtype_named(value.name)
+    return SimpleNamespace(**map_leaves(data_of, dict(value.fields))) if isinstance(value, Namespace) else value
 
 
 def workload_failed(message: str, detail: str = "", line: int | None = None) -> JobFailed:

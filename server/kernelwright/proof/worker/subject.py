@@ -17,7 +17,7 @@ from kernelwright.proof.worker.failed import JobFailed
 from kernelwright.proof.worker.raised import failure_of
 from kernelwright.proof.worker.without_gpu import user_code
 from kernelwright.source.workload import WorkloadError, evaluate
-from kernelwright.values import Call, DType, FailureKind, Made, Workload, WorkloadSource
+from kernelwright.values import Call, FailureKind, Made, Workload, WorkloadSource
 
 
 def lies_in(folder: Path, file: str) -> bool:
@@ -74,10 +74,8 @@ def make_target(
 
 def _made(module: ModuleType, value: Any) -> Any:
     """The object that a workload line has a class of the file make, or the value as it is."""
-    if isinstance(value, DType):
-        return making.dtype_named(value.name)
     if not isinstance(value, Made):
-        return value
+        return making.data_of(value)
     make = functools.partial(_made, module)
     cls = getattr(module, value.name, None)
     if not isinstance(cls, type):

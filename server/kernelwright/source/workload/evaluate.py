@@ -15,7 +15,7 @@ from typing import Any
 
 from kernelwright.source.cpp.instances import plain
 from kernelwright.source.workload.generators import DTYPES, GENERATORS, Budget, GeneratorError, generate
-from kernelwright.values import Call, DType, Made, TensorSpec
+from kernelwright.values import Call, DType, Made, Namespace, TensorSpec
 
 _MAX_LENGTH = 4096
 _MAX_DEPTH = 40
@@ -23,6 +23,7 @@ _MAX_INTEGER = 2**63 - 1
 _MAX_EXPONENT = 1024
 _MAX_GRID = 3  # dimensions
 STRUCTURE = "struct"
+NAMESPACE = "SimpleNamespace"  # the only class of Python's own library
 _CLASS = re.compile(r"_?[A-Z]")  # how the names of classes begin
 _KEYWORD = re.compile(rf"\b(?:{'|'.join(word for word in kwlist if word.islower())})(?=\s*=(?!=))")
 _WIDE_A = 0xFF41  # the fullwidth letter that NFKC makes an "a" of
@@ -249,7 +250,7 @@ class _Scope:
     def _name(self, node: ast.Name, name: str, depth: int) -> object:
         if name in self._keywords:
             value = self.named(name, node, depth)
-            if isinstance(value, TensorSpec | DType | Made | tuple | list | dict):
+            if isinstance(value, TensorSpec | DType | Made | Namespace | tuple | list | dict):
                 raise _error(self.text, node, f"{name} is not a number, so it cannot be used in another argument.")
             return value
         if name in _CONSTANTS:
@@ -297,12 +298,14 @@ class _Scope:
         finally:
             self._keywords = outside
 
-    def _call(self, node: ast.Call, depth: int) -> TensorSpec | Made:
+    def _call(self, node: ast.Call, depth: int) -> TensorSpec | Made | Namespace:
         match node.func:
             case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="torch"), attr=name):
                 pass
             case _:
                 raise _error(self.text, node.func, "Only generators such as randn(…) can be called here.")
+        if isinstance(node.func, ast.Name) and name == NAMESPACE:
+            return self._namespace(node, depth)
         if isinstance(node.func, ast.Name) and _CLASS.match(name):
             return self._made(node, name, depth)
         if name not in GENERATORS and name not in ("out", "inout"):
@@ -328,6 +331,19 @@ class _Scope:
             )
         return Made(name, args, kwargs)
 
+    def _namespace(self, node: ast.Call, depth: int) -> Namespace:
+        fields = {one.arg: self.value(one.value, depth + 1) for one in node.keywords if one.arg}
+        if node.args or len(fields) < len(node.keywords):
+            raise _error(
+                self.text, node, f"{NAMESPACE} gives attributes by their names: {NAMESPACE}(hidden_size=1024)."
+            )
+        if not all(map(_is_data, fields.values())):
+            words = (
+                f"{NAMESPACE} holds numbers, flags, strings and dtypes; no tensors, and no objects of other classes."
+            )
+            raise _error(self.text, node, words)
+        return Namespace(fields)
+
     def _option(self, keyword: ast.keyword, depth: int) -> tuple[str, object]:
         """A generator's keyword and its value: dtype and layout take a bare name or a string, the rest is a value."""
         if keyword.arg is None:
@@ -339,6 +355,12 @@ class _Scope:
                 ):
                     return keyword.arg, name
         return keyword.arg, self.value(keyword.value, depth + 1)
+
+
+def _is_data(value: object) -> bool:
+    """Whether neither tensors nor what is made by classes of the file is in a value."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return not isinstance(value, TensorSpec | Made) and all(map(_is_data, parts))
 
 
 def _described(node: ast.AST) -> str:

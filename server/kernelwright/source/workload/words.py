@@ -95,6 +95,11 @@ WORDS = (
         "An object that a class of the file makes, or one that it imports: an argument of a constructor, without tensors.",
     ),
     Word(
+        "SimpleNamespace", _VALUES, "Block(SimpleNamespace(hidden_size=768, bias=False))(randn(8, 1024, 768))",
+        "An object of which only attributes are read: a configuration of no class at hand, or a module whose numbers and flags "
+        "a function asks for. As Python's `types.SimpleNamespace`, of data alone.",
+    ),
+    Word(
         "name=…", _VALUES, "solve(A=randn(M, K), B=randn(K, 8), M=64, K=2 * M)",
         "Keyword arguments; numbers among them can be used in all others, and with `+ - * / // % ** << >>`.",
     ),
@@ -169,7 +174,7 @@ quick fixes at the name of the kernel do.
 
 Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what its launcher says of its parameters, its
 docstring included: ranks, equal sizes, dtypes, what the kernel uses as an index, what it writes. Where a constructor reads
-its sizes from a configuration, a class of the file or of its imports makes one. It calls them, on the
+its sizes from a configuration, a class of the file or of its imports makes one, else `SimpleNamespace`. It calls them, on the
 GPU or in Triton's interpreter, and keeps those that run on two draws of their data and launch the kernel, where it
 can those that come to the same when called again, take little time and compile for a GPU. Where no such line comes to
 a kernel, its own launch is tried. A kernel that only other files launch, or a backward pass, gets a line from those:
@@ -191,7 +196,7 @@ _LIMITS = """
 ## Limits
 
 - Lines are read by a small evaluator, never by `eval`: no names but keyword arguments, no calls but, for a
-  constructor, of classes that are not of Python's own library, 4,096 characters.
+  constructor, of classes that are not of Python's own library (`SimpleNamespace` is the only one), 4,096 characters.
 - Tensors of a line have memory of their own. A call whose arguments share memory cannot be written as a line, nor can
   dictionaries, most objects, devices and functions; `record` says which argument it was.
 - A structure (`struct(…)`) is one that the file itself defines, all of it public, and without a base, bit-fields and unions.

@@ -44,6 +44,24 @@ def test_flags_and_whole_numbers_change_one_at_a_time() -> None:
     assert described(f, x, -1, 16, causal=True)[-1] == ("dim=0", "dim=-2")  # 16 is a size
 
 
+def test_data_by_attributes_change_as_arguments_do() -> None:
+    def f(x, module): ...
+
+    inner = SimpleNamespace(scale=2.0, causal=True)
+    module = SimpleNamespace(training=False, heads=3, inner=inner)
+    assert described(f, torch.ones(5), module) == [
+        ("module.inner.scale=4",),
+        ("module.inner.scale=1.5",),
+        ("module.inner.causal=False",),
+        ("module.heads=4", "module.heads=6", "module.heads=2"),
+    ]
+    (changed,) = changes(f, Inputs((torch.ones(5), module)))[0]
+    assert changed.inputs.args[1] == SimpleNamespace(
+        training=False, heads=3, inner=SimpleNamespace(scale=4.0, causal=True)
+    )
+    assert inner.scale == 2.0
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
@@ -83,6 +101,18 @@ def f(x, eps, causal=False):
 def test_a_number_written_into_the_text_is_found(honest: str, wrong: str) -> None:
     assert ended_by(RMS, RMS, "f(randn(48, 65), 1e-6)") == "passed"
     assert ended_by(RMS, RMS.replace(honest, wrong), "f(randn(48, 65), 1e-6)") == "values"
+
+
+def test_a_number_written_into_the_text_for_an_attribute_is_found() -> None:
+    text = (
+        RMS.replace("eps, causal=False", "module")
+        .replace("+ eps", "+ module.eps")
+        .replace("if causal", "if module.causal")
+    )
+    line = "f(randn(48, 65), SimpleNamespace(eps=1e-6, causal=False))"
+    assert ended_by(text, text, line) == "passed"
+    assert ended_by(text, text.replace("+ module.eps", "+ 1e-6"), line) == "values"
+    assert ended_by(text, text.replace("y.tril() if module.causal else y", "y"), line) == "values"
 
 
 def test_what_a_candidate_raises_on_them_is_told_and_not_held_against_it() -> None:

@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ _BY_CHANCE = 4  # what is smaller is a tensor's size by chance
 _MODES = frozenset({"training", "train", "is_training"})  # a kernel for inference may be meant for inference
 _BEYOND = 1e38  # twice as much may be infinite
 
-Key = int | str | tuple[int | str, ...]  # a place, a name, and behind them the fields of a structure
+Key = int | str | tuple[int | str, ...]  # a place, a name, and behind them the fields of a structure or a namespace
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,11 @@ def changes(target: Callable[..., Any], inputs: Inputs) -> list[tuple[Change, ..
         if numbers:
             found.append((made({key: change(value) for key, value in numbers.items()}, harmless=True),))
     for values in (given, defaults):
-        flags = [key for key, value in values.items() if isinstance(value, bool) and _name(key, names) not in _MODES]
+        flags = [
+            key
+            for key, value in values.items()
+            if isinstance(value, bool) and _name(key, names).rpartition(".")[2] not in _MODES
+        ]
         found += [(made({key: not values[key]}),) for key in flags[:_MOST_FLAGS]]
     sizes = {size for tensor in inputs.tensors() for size in (*tensor.shape, tensor.numel()) if size >= _BY_CHANCE}
     whole = [(key, value) for key, value in given.items() if type(value) is int and value not in sizes]
@@ -96,18 +101,21 @@ def _with(inputs: Inputs, new: Mapping[Key, Any]) -> Inputs:
 
 
 def _replaced(structure: Any, fields: Sequence[Any], value: Any) -> Any:
-    """The structure with another value for the field that a path leads to."""
+    """The structure, or namespace, with another value for the field that a path leads to."""
     if not fields:
         return value
+    if isinstance(structure, SimpleNamespace):
+        return SimpleNamespace(**_replaced(vars(structure), fields, value))
     return {**structure, fields[0]: _replaced(structure[fields[0]], fields[1:], value)}
 
 
 def _with_fields(values: Mapping[Any, Any], *path: int | str) -> Iterator[tuple[Key, Any]]:
-    """The values, and in place of a structure its fields by their paths."""
+    """The values, and in place of a structure or a namespace its fields by their paths."""
     for key, value in values.items():
         here = (*path, key)
-        if isinstance(value, dict):
-            yield from _with_fields(value, *here)
+        fields = vars(value) if isinstance(value, SimpleNamespace) else value
+        if isinstance(fields, dict):
+            yield from _with_fields(fields, *here)
         else:
             yield here if path else key, value
 
