@@ -74,6 +74,26 @@ def test_an_interpreter_that_is_not_there_is_one_sentence(tmp_path: Path) -> Non
     assert "have a line that ran" not in ended.stdout
 
 
+OF_DATA = """import torch
+
+
+def normed(x, module: torch.nn.Module, eps_of):
+    n, m = x.shape
+    assert not module.training and eps_of.layer_norm_eps < 0.1
+    return torch.nn.functional.layer_norm(x, (module.hidden_size,), eps=eps_of.layer_norm_eps)
+"""
+
+
+def test_what_is_read_by_attributes_is_data(tmp_path: Path) -> None:
+    path = file(tmp_path, OF_DATA.replace("eps_of", "config"))
+    ended = kernelwright("infer", path, "--write")
+    assert ended.exit_code == 0, ended.output
+    given = "SimpleNamespace(hidden_size=1024, training=False), SimpleNamespace(layer_norm_eps=1e-06)"
+    assert f"# workload: normed(randn(4096, 1024), {given})\ndef normed(" in path.read_text()
+    checked = kernelwright("verify", path, "--against", path)
+    assert checked.exit_code == 0, checked.output
+
+
 def test_a_module_is_tried_too(tmp_path: Path) -> None:
     ended = kernelwright("infer", file(tmp_path, SMALL.split("# workload")[0]))
     assert ended.exit_code == 0, ended.output

@@ -371,6 +371,69 @@ def test_a_mask_is_of_scores_or_of_tokens_or_none(parameters: str, body: str, gi
     assert [*written][: len(given)] == given
 
 
+OF_NOBODY = CONFIGURED.replace("from elsewhere import OtherConfig, LlamaConfig\n", "")
+ATTENTION = """
+def attended({module}, q, k, scaling: float):
+    b, h, t, d = q.shape
+    weights = q @ k.transpose(2, 3) * scaling / {divisor}
+    return nn.functional.dropout(weights.softmax(-1), p={p}, training=module.training)
+"""
+QK = "randn(8, 16, 512, 64), randn(8, 16, 512, 64), 0.5"
+
+
+@pytest.mark.parametrize(
+    ("text", "entry", "expected"),
+    [
+        (
+            OF_NOBODY,
+            "Gate",
+            "Gate(SimpleNamespace(hidden_size=1024, intermediate_size=4096))(randn(4096, 1024))",
+        ),
+        (
+            OF_NOBODY.replace("self.mlp_layers = config.mlp_layers", "self.p, self.to = config.dropout, config.rope_theta"),
+            "LlamaGate",
+            "LlamaGate(SimpleNamespace(dropout=0.0, hidden_size=1024, intermediate_size=4096, num_attention_heads=16, "
+            "rope_theta=10000.0), 0)(randn(8, 512, 1024))",
+        ),
+        (
+            CONFIGURED.replace("(self, config)", "(self, config: typing.Any)"),
+            "Gate",
+            "Gate(SimpleNamespace(hidden_size=1024, intermediate_size=4096))(randn(4096, 1024))",
+        ),
+        (
+            ATTENTION.format(module="module: nn.Module", divisor="module.num_key_value_groups", p="module.dropout"),
+            "attended",
+            f"attended(SimpleNamespace(dropout=0.0, num_key_value_groups=1, training=False), {QK})",
+        ),
+        (
+            ATTENTION.format(module="module", divisor="1.0", p="getattr(module, 'attention_dropout', 0.5)"),
+            "attended",
+            f"attended(SimpleNamespace(attention_dropout=0.0, training=False), {QK})",
+        ),
+        (
+            "def f(x, args):\n    a, b = x.shape\n    return F.layer_norm(x, (args.dim,), eps=args.norm_eps)\n",
+            "f",
+            "f(randn(4096, 1024), SimpleNamespace(dim=1024, norm_eps=1e-06))",
+        ),
+        # what is called is no data, nor is what nobody calls a configuration
+        (
+            ATTENTION.format(module="module: nn.Module", divisor="module.scaled(d)", p="0.1"),
+            "attended",
+            f"attended(1024, {QK})",
+        ),
+        (
+            ATTENTION.format(module="module: nn.Module", divisor="module(d)", p="0.1"),
+            "attended",
+            f"attended(1024, {QK})",
+        ),
+        ("def f(x, y):\n    a, b = x.shape\n    return x / y.eps\n", "f", "f(randn(4096, 1024), randn(4096, 1024))"),
+        ("def f(x, module):\n    a, b = x.shape\n    return x / module.what\n", "f", "f(randn(4096, 1024), randn(4096, 1024))"),
+    ],
+)  # fmt: skip
+def test_data_are_given_by_attributes_where_no_class_makes_them(text: str, entry: str, expected: str) -> None:
+    check(text, entry, expected)
+
+
 @pytest.mark.parametrize(
     ("docstring", "expected"),
     [

@@ -49,11 +49,12 @@ _BATCH, _LENGTH = 8, 64  # sequences that lie one behind the other, and tokens o
 
 
 class Guesses:
-    """What can be given to the parameters, by what was told of them."""
+    """What can be given to the parameters, by what was told of them; `namespaces` are given as they are written."""
 
-    def __init__(self, parameters: Parameters, evidence: Evidence) -> None:
+    def __init__(self, parameters: Parameters, evidence: Evidence, namespaces: Mapping[str, str]) -> None:
         self.parameters = parameters
         self._evidence = evidence
+        self._namespaces = namespaces
         for one, other in (*evidence.same_shape, *evidence.same_rank) * 2:  # a chain of them, in either order
             rank = evidence.of[one].rank or evidence.of[other].rank
             evidence.of[one].rank = evidence.of[other].rank = rank
@@ -94,6 +95,8 @@ class Guesses:
     def _is_tensor(self, parameter: ast.arg, default: ast.expr | None) -> bool:
         name, told = parameter.arg, self._evidence.of[parameter.arg]
         annotation = self._annotations[name]
+        if name in self._namespaces:
+            return False
         if annotation:
             return "Tensor" in annotation and not SEVERAL.search(annotation)
         if told.is_tensor or told.rank:
@@ -137,6 +140,8 @@ class Guesses:
         """
         if parameter.arg in self._tensors:
             return [*self._masks.get(parameter.arg, ("",))]
+        if parameter.arg in self._namespaces:
+            return [self._namespaces[parameter.arg]]
         told = self._evidence.of[parameter.arg]
         if several := SEVERAL.search(self._annotations[parameter.arg]):
             tensors = f"{several[1].count('Tensor')} tensors"
@@ -160,6 +165,8 @@ class Guesses:
             name = parameter.arg
             if self._form(name, choice) == masks.NONE:
                 value = masks.NONE
+            elif name in self._namespaces:
+                value = self._namespaces[name]
             elif name in shapes:
                 value = self._tensor(name, shapes[name], shapes, choice)
             elif default is not None and (name not in choice or name in self._tensors):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kernelwright.source.trees import walk
-from kernelwright.source.workload.configured import Configuration, configurations
+from kernelwright.source.workload.configured import Configuration, configurations, namespace
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.source.workload.evidence import evidence_of
 from kernelwright.source.workload.find import definitions, uses
@@ -131,7 +131,13 @@ def _lines(text: str, entry: str, constructor: Parameters | None = None) -> tupl
 def _guessed(text: str, signature: Signature, evidence: Evidence, most: int) -> tuple[str, ...] | Refusal:
     """At most so many lines by what is known of the parameters."""
     assert signature.call is not None
-    guesses, entry = Guesses(signature.call, evidence), signature.name
+    entry = signature.name
+    namespaces = {
+        parameter.arg: written
+        for parameter, default in signature.call.all()
+        if default is None and (written := namespace(text, entry, parameter)) is not None
+    }
+    guesses = Guesses(signature.call, evidence, namespaces)
     configured = {
         parameter.arg: values
         for parameter, default in (signature.init.all() if signature.init else ())
