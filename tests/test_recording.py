@@ -333,6 +333,10 @@ def test_without_a_command_those_are_named_that_come_to_the_kernels(
         (float("inf"), "inf"),
         ("causal", "'causal'"),
         (signal.SIGINT, "2"),
+        (
+            SimpleNamespace(n=8, inner=SimpleNamespace(dtype=torch.float16, kinds=["a"])),
+            "SimpleNamespace(n=8, inner=SimpleNamespace(dtype=float16, kinds=['a']))",
+        ),
     ],
 )
 def test_how_a_value_is_written(value: object, written: str) -> None:
@@ -355,6 +359,8 @@ def test_how_a_value_is_written(value: object, written: str) -> None:
         ((torch.tensor([x.data_ptr() for x in (MIXED, torch.ones(3))]),), "argument 1 holds addresses of memory"),
         ((x := torch.randn(3), x.view(3)), "argument 2 shares memory with argument 1"),
         ((print,), "argument 1 is a builtin_function_or_method"),
+        ((SimpleNamespace(x=[torch.ones(3)]),), "argument 1 is a SimpleNamespace"),
+        ((SimpleNamespace(of={}),), "argument 1 is a dict"),
     ],
 )
 def test_what_has_no_words(values: tuple[object, ...], reason: str) -> None:

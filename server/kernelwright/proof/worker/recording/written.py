@@ -5,11 +5,12 @@ import inspect
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import torch
 
+from kernelwright.source.workload.evaluate import NAMESPACE
 from kernelwright.source.workload.generators import DTYPES
 
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -76,6 +77,8 @@ def _value(value: object, names: Mapping[str, object]) -> str:
     if type(value) in (list, tuple, torch.Size):
         items = ", ".join(_value(item, names) for item in value)  # type: ignore[attr-defined]
         return f"[{items}]" if isinstance(value, list) else f"({items}{',' * (len(value) == 1)})"  # type: ignore[arg-type]
+    if type(value) is SimpleNamespace and _is_data(value, NONE):
+        return f"{NAMESPACE}({', '.join(f'{name}={_value(one, NONE)}' for name, one in vars(value).items())})"
     if names.get(type(value).__name__) is type(value):
         return _object(value, names)
     raise Unsayable(f"is a {type(value).__name__}")
@@ -107,7 +110,7 @@ def _is_data(value: object, names: Mapping[str, object]) -> bool:
         return all(_is_data(one, names) for pair in value.items() for one in pair)
     if isinstance(value, list | tuple | set | frozenset):
         return all(_is_data(one, names) for one in value)
-    if names.get(type(value).__name__) is type(value):
+    if type(value) is SimpleNamespace or names.get(type(value).__name__) is type(value):
         return _is_data(vars(value), names) if hasattr(value, "__dict__") else False
     return value is None or isinstance(value, bool | int | float | str | enum.Enum | torch.dtype)
 
