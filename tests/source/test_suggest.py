@@ -161,6 +161,16 @@ def kernel(x_ptr, at_ptr, to_ptr, out_ptr, n, BLOCK: tl.constexpr):
             "def f(x, y):\n    x.stride(1)\n    kernel[(8,)](x, y)\n",
             "f(randint(0, 1024, 4096, 1024, dtype=int32), out(4096, 1024))",
         ),
+        # batches of products
+        ("def f(q, k):\n    return torch.matmul(q, k.transpose(2, 3))\n", f"f({', '.join(2 * ['randn(8, 16, 512, 64)'])})"),
+        (
+            "def f(q, k):\n    a, b, c = k.shape\n    return torch.matmul(q, k.mT)\n",
+            f"f({', '.join(2 * ['randn(8, 512, 1024)'])})",
+        ),
+        (
+            "def f(q, k):\n    a, b, c = q.shape\n    return torch.matmul(q, k.transpose(-1, -2))\n",
+            f"f({', '.join(2 * ['randn(8, 512, 1024)'])})",
+        ),
         # masks by tensors of other ranks
         ("def f(x, attn_mask):\n    return x.shape[3]\n", "f(randn(8, 16, 512, 64), randn(8, 1, 512, 512))"),
         ("def f(x, attention_mask):\n    a, d = x.shape\n", "f(randn(4096, 1024), randn(4096, 4096))"),

@@ -309,6 +309,7 @@ class Body:
                 case (
                     ast.Subscript(value=ast.Attribute(value=inner, attr="shape"), slice=axis)
                     | ast.Call(func=ast.Attribute(value=inner, attr="size" | "stride"), args=[axis])
+                    | ast.Call(func=ast.Attribute(value=inner, attr="transpose"), args=[_, ast.Constant() as axis])
                 ):
                     if (name := self._same(inner)) is not None and (number := whole_number(axis)) is not None:
                         self._at_least(name, number + 1 if number >= 0 else max(-number, 2))

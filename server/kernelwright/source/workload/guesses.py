@@ -131,6 +131,9 @@ class Guesses:
             return [3, *(rank for rank in _RANKS if rank >= told.least and rank != 3)]
         if told.least > 1:
             return [told.least, told.least + 1]
+        most = max(other.rank or other.least for other in self._evidence.of.values()) if told.is_product else 0
+        if most > 2:  # what is multiplied with others often is in as many batches
+            return [most, *(rank for rank in _RANKS if rank >= told.least and rank != most)]
         return [rank for rank in _RANKS if rank >= told.least]
 
     def values(self, parameter: ast.arg, default: ast.expr | None) -> list[str]:
