@@ -343,7 +343,7 @@ def test_a_constructor_is_given_a_configuration(text: str, entry: str, expected:
 
 
 X = "b, t, d = x.shape"
-MASK = re.compile(r"\w*mask")
+MASK = re.compile(r"\w*masks?")
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,10 @@ MASK = re.compile(r"\w*mask")
         ("x, attention_mask: torch.Tensor", X, ["randn(8, 1, 512, 512)", "None", "randint(0, 2, 8, 512)"]),
         ("x, mask: torch.Tensor", X, ["randn(8, 512, 1024)", "ones(8, 512, 1024, dtype=bool)"]),
         ("attention_mask, n", "return n", ["randn(8, 1, 512, 512)", "None", "randint(0, 2, 8, 512)"]),
+        ("x, masks: torch.Tensor", X, ["randn(8, 512, 1024)", "ones(8, 512, 1024, dtype=bool)"]),
         # by the annotation, and by what is asked
+        ("x, attention_mask: torch.BoolTensor", X, ["randint(0, 2, 8, 512, dtype=bool)", "ones(8, 1, 512, 512, dtype=bool)"]),
+        ("x, mask", f"{X}\n    assert mask.dtype == torch.bool", ["ones(8, 512, 1024, dtype=bool)"]),
         ("x, attention_mask: torch.Tensor | None", X, ["None", "randn(8, 1, 512, 512)"]),
         ("x, mask", f"{X}\n    if mask is not None:\n        x = x + mask", ["randn(8, 512, 1024)", "None"]),
         # by how it is indexed, or taken apart

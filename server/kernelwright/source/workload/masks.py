@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from kernelwright.source.trees import walk
 from kernelwright.source.workload.told import Told
 
-_MASK = re.compile(r"(?:\w+_)?mask$")
-_OF_ATTENTION = re.compile(r"(?:\w+_)?(?:attention|attn|causal)_mask$")
+_MASK = re.compile(r"\w*masks?$")
+_OF_ATTENTION = re.compile(r"(?:\w+_)?(?:attention|attn|causal)_masks?$")
 _BASE = (8, 512, 1024)  # by batch, token and feature
 
 NONE, LIKE, LIKE_BOOL = "None", "", "bool"  # the latter have the shape of the first tensor
@@ -36,6 +36,8 @@ def forms(
         return ()
     rank = told.rank or _axes(tree, name)
     usual = _OF_RANK.get(rank, (LIKE, LIKE_BOOL)) if rank else _BY_NAME[bool(_OF_ATTENTION.match(name))]
+    if "Bool" in annotation or "bool" in told.dtypes:
+        usual = tuple(sorted(usual, key=lambda form: not form.endswith("bool")))
     if not required:  # it is None where it is left out
         return tuple(form for form in usual if form != NONE)[:2]
     if "None" in annotation:
@@ -77,8 +79,8 @@ def _axes(tree: ast.AST, name: str) -> int:
 
 def _is_tested(tree: ast.AST, name: str) -> bool:
     """Whether a name is compared with None."""
-    tests = (node for node in walk(tree) if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name))
-    return any(test.left.id == name and any(map(_is_none, test.comparators)) for test in tests)  # type: ignore[attr-defined]
+    compared = (node.left for node in walk(tree) if isinstance(node, ast.Compare) and _is_none(node.comparators[0]))
+    return any(isinstance(left, ast.Name) and left.id == name for left in compared)
 
 
 def _is_none(node: ast.expr) -> bool:
