@@ -49,6 +49,55 @@ def test_where_the_launcher_does_not_run_the_kernel_itself_may(tmp_path: Path) -
     assert "; 1 had one before." in kernelwright("infer", path).stdout
 
 
+BOTH = f"""{WITHOUT}
+
+@triton.jit
+def twice_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n)
+
+
+def twice(x):
+    out = torch.empty_like(x)
+    twice_kernel[(triton.cdiv(x.numel(), 256),)](x, out, x.numel(), BLOCK=256)
+    return out
+"""
+CUDA = """
+__global__ void halved(const float* x, float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = x[i] / 2;
+}
+
+__global__ void filled(float* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kernel", "line", "other"),
+    [
+        ("both.py", BOTH, "twice_kernel", "# workload: twice(", "copy("),
+        ("both.cu", CUDA, "filled", "// workload: filled<<<", "halved<<<"),
+    ],
+)
+def test_one_kernel_can_be_named(tmp_path: Path, name: str, text: str, kernel: str, line: str, other: str) -> None:
+    ended = kernelwright("infer", file(tmp_path, text, name), "--kernel", kernel)
+    assert ended.exit_code == 0, ended.output
+    assert f"  {line}" in ended.stdout
+    assert other not in ended.stdout
+    assert "1 of 1 kernels without a workload have a line that ran." in ended.stdout
+
+
+def test_a_kernel_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    ended = kernelwright("infer", file(tmp_path, BOTH, "both.py"), "--kernel", "thrice_kernel")
+    assert ended.exit_code == 2, ended.output
+    said = " ".join(ended.stderr.split())
+    assert "There is no kernel 'thrice_kernel' in" in said
+    assert said.endswith("both.py; there are copy_kernel, twice_kernel.")
+
+
 def test_a_line_that_is_wrong_is_for_a_person_to_mend(tmp_path: Path) -> None:
     ended = kernelwright("infer", file(tmp_path, COPY.replace("randn(1000)", "normal(1000)")))
     assert ended.exit_code == 0, ended.output

@@ -184,6 +184,7 @@ def infer(
     places: Annotated[
         list[Path], typer.Argument(metavar="PLACE...", help="Files, or folders, whose kernels have no workload.")
     ],
+    kernel: KernelName = None,
     write: Annotated[bool, typer.Option("--write", help="Write the lines above what they call.")] = False,
     recorded_workloads: RecordedWorkloads = "file",
     json_out: JsonOut = None,
@@ -202,7 +203,7 @@ def infer(
             "model_log": model_log,
             "model_base_url": model_url,
         }
-        sys.exit(infer_places(places, write, json_out, interpreter, how))
+        sys.exit(infer_places(places, kernel, write, json_out, interpreter, how))
 
 
 @app.command(name="lines")

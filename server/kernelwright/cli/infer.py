@@ -1,7 +1,8 @@
 """`kernelwright infer PLACE…`: workload lines that are guessed from what launches the kernels, or by a model, and tried."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from kernelwright import files
@@ -17,20 +18,32 @@ from kernelwright.recording import Entry, Recorded
 from kernelwright.settings import Settings
 from kernelwright.values import Failure, FailureKind
 
+_MOST_NAMES = 20
+
 
 def infer_places(
-    places: Sequence[Path], write: bool, json_out: Path | None, interpreter: str | None, how: Mapping[str, object]
+    places: Sequence[Path],
+    kernel: str | None,
+    write: bool,
+    json_out: Path | None,
+    interpreter: str | None,
+    how: Mapping[str, object],
 ) -> int:
-    """Print lines that ran for each entry that has no workload, or write them as `how` says. Raises BadInput."""
+    """Print lines that ran for each entry that has no workload, or write them as `how` says. Raises BadInput.
+
+    Of several kernels, only for the entries that run the one called `kernel`.
+    """
     files.check_result(json_out)
     texts, entries = lines.entries_in(places)
-    supports = console.languages(texts)
+    supports, shown = console.languages(texts), ", ".join(map(str, places)) or "this folder"
+    if not entries:
+        raise BadInput(f"There is no kernel in {shown}; name files that have some.")
+    names = dict.fromkeys(name for entry in entries for name in entry.kernels)
+    if kernel is not None and kernel not in names:
+        raise BadInput(f"There is no kernel {kernel!r} in {shown}; there {_are(names)}.")
+    entries = [one for one in entries if kernel is None or kernel in one.kernels]
     lacking = [one for one in entries if lacks_workload(one, texts[Path(one.file)], supports[Path(one.file)])]
     settings = console.settings_for(interpreter, **how)
-    if not entries:
-        raise BadInput(
-            f"There is no kernel in {', '.join(map(str, places)) or 'this folder'}; name files that have some."
-        )
     found = asyncio.run(_infer(texts, lacking, settings))
     kernels = sum(len(one.entry.kernels) - len(one.unreached) for one in found if one.lines)
     have = sum(len(entry.kernels) for entry in entries if entry not in lacking)
@@ -42,6 +55,13 @@ def infer_places(
         lines.write(texts, found, settings)
     console.write_json(json_out, {"recorded": found})
     return DONE
+
+
+def _are(names: Collection[str]) -> str:
+    """Which kernels there are, as the end of a sentence."""
+    some = ", ".join(itertools.islice(names, _MOST_NAMES))
+    rest = len(names) - _MOST_NAMES
+    return f"{'is' if len(names) == 1 else 'are'} {some}{f' and {rest} more' if rest > 0 else ''}"
 
 
 async def _infer(texts: Mapping[Path, str], entries: Sequence[Entry], settings: Settings) -> list[Recorded]:
