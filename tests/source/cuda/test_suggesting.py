@@ -306,3 +306,27 @@ def test_shared_memory_that_a_launch_asks_for_is_given_where_nothing_else_tells(
     assert first_line(EACH + launch.format(", bytes")).startswith("k<<<(n+63)/64, 64, 32768>>>(")
     assert first_line(EACH + launch.format("")).startswith("k<<<(n+63)/64, 64>>>(")
     assert first_line(EACH + launch.format(", 0, stream")).startswith("k<<<(n+63)/64, 64>>>(")
+
+
+def test_without_a_size_the_blocks_end_where_the_tensors_do() -> None:
+    text = (
+        "__global__ void k(float* y, const float* x) { int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[i]; }\n"
+    )
+    assert first_line(text) == "k<<<(4096+255)/256, 256>>>(y=out(4096), x=randn(4096))"
+
+
+def test_unsigned_integers_are_never_below_zero() -> None:
+    text = "__global__ void k({}* places, int n) {{ places[blockIdx.x * n] ^= 1; }}\n"
+    for kind in ("unsigned int", "uint32_t", "size_t", "uint2"):
+        assert "places=inout(randint(0, 16, " in first_line(text.format(kind))
+    assert "places=inout(randint(-8, 8, " in first_line(text.format("int"))
+
+
+def test_small_lines_end_with_equal_sizes_and_with_long_rows() -> None:
+    text = "__global__ void k(float* x, int rows, int groups, int columns) { x[f(rows, groups, columns)] = 1; }\n"
+    found = lines_beside(text)
+    assert [one.partition("(x=")[2] for one in found[-3:]] == [
+        "inout(randn(4096)), rows=8, groups=8, columns=8)",
+        "inout(randn(32768)), rows=32, groups=32, columns=32)",
+        "inout(randn(16384)), rows=4, groups=4, columns=512)",
+    ]

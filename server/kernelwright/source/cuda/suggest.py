@@ -18,7 +18,7 @@ from kernelwright.source.cuda.geometry import BLOCK, BLOCK_SIZE, as_written, tol
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.stretches import begins
 from kernelwright.source.cuda.text import field, is_inside, of_type
-from kernelwright.source.cuda.types import ARRAY, DTYPES, VECTOR, WHOLE, dtype_of, is_known
+from kernelwright.source.cuda.types import ARRAY, DTYPES, UNSIGNED, VECTOR, WHOLE, dtype_of, is_known
 from kernelwright.source.polynomials import Polynomial
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Kernel, Refusal, TensorSpec
@@ -37,9 +37,12 @@ _MOST = 1 << 28  # elements of all tensors of a line
 _ODD = (67, 45, 83, 31, 29)
 _EVEN = (256, 128, 64, 32, 32)
 _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multiple of every block
+_NO_SIZE = 4096  # elements where a kernel is given no size, so that no guard holds its last block back
 _HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
 _SMALL = 4  # an integer that is no size
-_ROOM, _ROOMY = 8, 4096  # sizes, and elements that are enough for four of them
+_ROOMS = ((8, 8, 1 << 12), (32, 32, 1 << 15), (4, 512, 1 << 14))
+"""All sizes but the last, the last one, and elements that are enough for their product: for indices that cannot be followed,
+for sizes that have to be equal or multiples of a warp, and for rows of whole vectors in each of its lanes."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _OF_PRODUCT = (("a", "mk"), ("b", "kn"), (r"c|d|out\w*", "mn"))
 """The sizes of the matrices of a product by what they are called, where accesses do not tell them."""
@@ -102,7 +105,7 @@ def _lines(file: File, entry: Function, template: str, launches: Sequence[Launch
     values = [dict(zip(plan.sizes, sizes, strict=False)) for sizes in _choices(len(plan.sizes))]
     if plan.sizes and all(name in known for name in plan.sizes):
         values.insert(0, {name: known[name] for name in plan.sizes})
-    sized = plan.sizes or (str(_ALONE[1]),)
+    sized = plan.sizes or (str(_NO_SIZE),)
     sure, fixed = (
         [one for one in forms if bool(_NAME.search(one.replace("dim3", ""))) is named] for named in (True, False)
     )
@@ -114,10 +117,11 @@ def _lines(file: File, entry: Function, template: str, launches: Sequence[Launch
         for form in forms
         for sizes in values
     ]
-    small = dict.fromkeys(plan.sizes, _ROOM)
-    found += [
-        _line(file, plan, small, known, f"{template}{form}", dtype, _ROOMY) for dtype in dtypes for form in forms[:1]
-    ]
+    for size, last, room in _ROOMS:
+        small = {**dict.fromkeys(plan.sizes, size), **dict.fromkeys(plan.sizes[-1:], last)}
+        found += [
+            _line(file, plan, small, known, f"{template}{form}", dtype, room) for dtype in dtypes for form in forms[:1]
+        ]
     return tuple(dict.fromkeys(found))
 
 
@@ -321,7 +325,8 @@ def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], ro
     elif dtype == "uint8" or dtype == "bool":
         made = f"randint(0, {2 if dtype == 'bool' else 256}, {elements}{option})"
     elif dtype.startswith("int"):
-        made = f"randint(-8, 8, {elements}{option})"
+        least, end = (0, _HELD) if UNSIGNED.match(kind) else (-8, 8)
+        made = f"randint({least}, {end}, {elements}{option})"
     else:
         made = f"randn({elements}{option})"
     if "atomic" in kinds:
@@ -336,7 +341,7 @@ def _elements(plan: _Plan, name: str, sizes: Mapping[str, int]) -> str:
         lower = {size.lower(): size for size in plan.sizes}
         two = next((two for pattern, two in _OF_PRODUCT if re.fullmatch(pattern, name, re.IGNORECASE)), "")
         told = [lower[one] for one in two] if two and {"m", "n", "k"} <= lower.keys() else plan.sizes
-        return "*".join(told) or str(_ALONE[1])
+        return "*".join(told) or str(_NO_SIZE)
     return as_written(whole, _order(plan))
 
 

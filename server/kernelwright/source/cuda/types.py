@@ -46,6 +46,8 @@ VECTOR = re.compile(r"(float|double|half|int|uint|char|uchar|short)([234])$")
 WHOLE = re.compile(
     r"^(?:unsigned|signed|long|short|int|uint|ushort|ulong|size_t|ptrdiff_t|u?int\d+_t|char)(?:\s+\w+)*$"
 )
+UNSIGNED = re.compile(r"u|size_t")
+"""How types begin whose numbers are never below zero."""
 ARRAY = re.compile(r"kw_array<([\w ]+), (\d+)>$")
 """How an array of numbers in a structure is written where its fields stand for themselves."""
 _FLOATING = ("float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16")
