@@ -234,19 +234,24 @@ void run(const float* x, float* y, int n) {
 """
 
 
-def test_kernels_are_launched_themselves_where_what_launches_them_does_not(tmp_path: Path) -> None:
-    file = tmp_path / "unready.cu"
-    file.write_text(UNREADY)
+def inferred_of_cuda(file: Path, text: str, kernel: str) -> Inferred:
+    """What comes of a kernel of a CUDA file that is written first."""
+    file.write_text(text)
 
     async def body() -> Inferred | Nothing:
-        engine = Engine(tmp_path, Settings(), Lent())
+        engine = Engine(file.parent, Settings(), Lent())
         try:
-            return await engine.infer(str(file), UNREADY, "first", support=CUDA)
+            return await engine.infer(str(file), text, kernel, support=CUDA)
         finally:
             await engine.close()
 
     answer = asyncio.run(body())
     assert isinstance(answer, Inferred), answer
+    return answer
+
+
+def test_kernels_are_launched_themselves_where_what_launches_them_does_not(tmp_path: Path) -> None:
+    answer = inferred_of_cuda(tmp_path / "unready.cu", UNREADY, "first")
     launched = {line.partition("(x=")[0].partition("(y=")[0] for line in answer.lines}
     assert launched == {
         "// workload: first<<<(n + 63) / 64, 64>>>",
@@ -255,3 +260,15 @@ def test_kernels_are_launched_themselves_where_what_launches_them_does_not(tmp_p
     assert not answer.unreached
     kernels = CUDA.kernels("\n".join((*answer.lines, UNREADY)))
     assert [one.entry for one in kernels] == ["first", "second"]
+
+
+def test_a_kernel_that_no_line_of_its_launcher_comes_to_is_launched_itself(tmp_path: Path) -> None:
+    """Which of the two runs hangs on a number that nobody guesses."""
+    text = UNREADY.replace("  if (!ready) return;\n  first", "  if (n != 77) first")
+    text = text.replace("  second<<<", "  else second<<<")
+    answer = inferred_of_cuda(tmp_path / "either.cu", text, "first")
+    assert not answer.unreached
+    assert answer.lines[0].startswith("// workload: run(x=")
+    assert answer.lines[-1].startswith("// workload: second<<<(n + 31) / 32, 32>>>(y=")
+    kernels = CUDA.kernels("\n".join((*answer.lines, text)))
+    assert [one.entry for one in kernels] == ["run", "second"]

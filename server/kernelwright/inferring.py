@@ -86,12 +86,11 @@ async def infer(
         answer = guesses
     else:
         answer = await _tried(asked, calls, workers, import_seconds, report, cancel)
-    ran = isinstance(answer, Inferred) and bool(answer.lines)
-    if isinstance(answer, Inferred) and not ran and isinstance(guesses, Refusal):
+    if isinstance(answer, Inferred) and not answer.lines and isinstance(guesses, Refusal):
         answer = guesses
-    if not ran and asked.kernel.language is Language.CUDA and asked.kernel.entry != asked.kernel.name:
-        alone = await _alone(asked, workers, import_seconds, report, cancel)
-        ran, answer = bool(alone.lines), alone if alone.lines else answer
+    if asked.kernel.language is Language.CUDA and asked.kernel.entry != asked.kernel.name:
+        answer = await _with_own(asked, answer, workers, import_seconds, report, cancel)
+    ran = isinstance(answer, Inferred) and bool(answer.lines)
     if ran or isinstance(answer, Failure) or account is None or not asked.support.tries_lines:
         return answer
     proposals = await proposed(asked, answer, account, report, cancel)
@@ -109,25 +108,33 @@ async def _with_others(asked: Asked) -> Asked:
     return dataclasses.replace(asked, beside=await asyncio.to_thread(elsewhere.beside, *known))
 
 
-async def _alone(
-    asked: Asked, workers: Workers, import_seconds: float, report: Callable[[str], None], cancel: asyncio.Event | None
-) -> Inferred:
-    """Launches of kernels of CUDA C++ themselves, where no line of the host function that launches them ran."""
+async def _with_own(
+    asked: Asked,
+    answer: Inferred | Refusal | Failure,
+    workers: Workers,
+    import_seconds: float,
+    report: Callable[[str], None],
+    cancel: asyncio.Event | None,
+) -> Inferred | Refusal | Failure:
+    """The answer, with launches of those kernels of CUDA C++ themselves that no line of the host function launched."""
+    some = isinstance(answer, Inferred) and bool(answer.lines)
+    before = answer if isinstance(answer, Inferred) and some else Inferred((), 0, ())
     found = dict[str, Inferred]()
     for kernel in _of_entry(asked):
+        if some and kernel.name not in before.unreached:
+            continue
         alone = await _with_others(dataclasses.replace(asked, kernel=dataclasses.replace(kernel, entry=kernel.name)))
         calls = guessed(alone)
-        answer = (
+        tried = (
             None if isinstance(calls, Refusal) else await _tried(alone, calls, workers, import_seconds, report, cancel)
         )
-        if isinstance(answer, Inferred):
-            found[kernel.name] = answer
+        found[kernel.name] = tried if isinstance(tried, Inferred) else Inferred((), 0, ())
     lines = tuple(line for one in found.values() for line in one.lines)
-    refused = tuple(reason for one in found.values() for reason in one.refused)
-    missed = tuple(
-        kernel.name for kernel in _of_entry(asked) if kernel.name not in found or not found[kernel.name].lines
-    )
-    return Inferred(lines, sum(one.tried for one in found.values()), refused, missed)
+    if not lines:
+        return answer
+    refused = tuple(reason for one in (before, *found.values()) for reason in one.refused)
+    missed = tuple(name for name, one in found.items() if not one.lines)
+    return Inferred((*before.lines, *lines), before.tried + sum(one.tried for one in found.values()), refused, missed)
 
 
 def guessed(asked: Asked) -> tuple[str, ...] | Refusal:

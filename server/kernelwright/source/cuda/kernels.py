@@ -47,9 +47,9 @@ def find_kernels(text: str, called: Iterable[str] = ()) -> tuple[Kernel, ...]:
 def _entry(found: Outline, kernel: int, called: frozenset[str], calling: Mapping[str, Sequence[int]]) -> int:
     """What a workload calls to run a kernel: a host function that launches it, else the kernel itself.
 
-    The first that a workload line calls wins, `main` last of them, then the first whose parameters are pointers and numbers
-    and that calls no library; one that takes what no line can give only where the kernel does as well. Functions of PyTorch
-    extensions are not called.
+    The kernel itself where a workload line launches it, then the first that a workload line calls, `main` last of them. Then
+    the first whose parameters are pointers and numbers and that calls no library; one that takes what no line can give only
+    where the kernel does as well. Functions of PyTorch extensions are not called.
     """
     text, name = found.source.text, found.placed[kernel].piece.name
     launching = [i for i in found.launchers(name) if i != kernel]
@@ -58,7 +58,7 @@ def _entry(found: Outline, kernel: int, called: frozenset[str], calling: Mapping
     above = sorted({i for one in launching for i in calling.get(found.placed[one].piece.name, ())})
     own = [i for i in launching if found.placed[i].piece.name != name]  # a line with that name means the kernel
     launchers, outer = ([i for i in some if not uses_pytorch(text, _function(found, i))] for some in (own, above))
-    for i in (*launchers, *outer, kernel):
+    for i in (kernel, *launchers, *outer):
         if found.placed[i].piece.name in called - {MAIN}:
             return i
     if MAIN in called and (program := program_of(found, name)) is not None:
