@@ -24,6 +24,7 @@ KERNEL = "__global__ void k(float* x) { x[threadIdx.x] = TWICE(x[threadIdx.x]); 
         "template <class T> void run(T* x) { multiply(x); }\ntemplate void run<int>(int* x);\n",
         "template <class T> struct Sorted { T* sort() { return thrust::sort(this); } };\n",
         "template <> class Sorted<float> { cublasHandle_t handle; };\n",
+        "typedef struct {\n  ncclComm_t communicator;\n} Processes;\nProcesses all() { return {}; }\n",
     ],
 )
 def test_functions_that_nothing_uses_are_left_out(gone: str) -> None:
@@ -39,6 +40,9 @@ def test_functions_that_nothing_uses_are_left_out(gone: str) -> None:
     "kept",
     [
         "struct Shape { int size() const { return 4; } };\nShape shape;\n",
+        "typedef struct { int size; } Shape;\nShape shape;\n",
+        "typedef struct Shape { int size; } Form;\nShape shape;\n",
+        "typedef int Number;\n",
         "float doubled(float, int);\n",
         'extern "C" int launch(float* x);\nint (*other)(float*) = launch;\n',
         "__device__ float doubled(double x) { return 2 * x; }\n",

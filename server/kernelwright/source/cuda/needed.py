@@ -70,6 +70,8 @@ def _declared(holder: Node) -> Iterator[tuple[Node, Node | None]]:
         if inner.type == "template_instantiation":  # `template void run<int>(int*);`
             called = field(inner, "declarator", "declarator")
             yield node, field(called, "name") if called is not None and called.type == "template_function" else called
+        elif inner.type == "type_definition" and not field(inner, "type", "name") and field(inner, "type", "body"):
+            yield node, field(inner, "declarator")  # `typedef struct { … } Name;`
         elif inner.type in ("struct_specifier", "class_specifier") and field(inner, "body") is not None:
             name = field(inner, "name")
             yield node, field(name, "name") if name is not None and name.type == "template_type" else name
