@@ -330,3 +330,14 @@ def test_small_lines_end_with_equal_sizes_and_with_long_rows() -> None:
         "inout(randn(32768)), rows=32, groups=32, columns=32)",
         "inout(randn(16384)), rows=4, groups=4, columns=512)",
     ]
+
+
+def test_a_small_line_has_whole_numbers_that_rise() -> None:
+    """A chain of random indices may never end, and random places to write to race."""
+    text = (
+        "__global__ void k(const int* next, uint2* at, int* y, int n) { y[next[next[threadIdx.x]]] = at[0].x * n; }\n"
+    )
+    assert (
+        "k<<<(n+255)/256, 256>>>(next=arange(4096, dtype=int32), at=arange(4096*2, dtype=int32), "
+        "y=inout(randint(-8, 8, 4096, dtype=int32)), n=8)"
+    ) in lines_beside(text)

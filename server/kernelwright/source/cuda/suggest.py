@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kernelwright.source import polynomials
 from kernelwright.source.cuda import templates
@@ -40,9 +41,6 @@ _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multipl
 _NO_SIZE = 4096  # elements where a kernel is given no size, so that no guard holds its last block back
 _HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
 _SMALL = 4  # an integer that is no size
-_ROOMS = ((8, 8, 1 << 12), (32, 32, 1 << 15), (4, 512, 1 << 14))
-"""All sizes but the last, the last one, and elements that are enough for their product: for indices that cannot be followed,
-for sizes that have to be equal or multiples of a warp, and for rows of whole vectors in each of its lanes."""
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _OF_PRODUCT = (("a", "mk"), ("b", "kn"), (r"c|d|out\w*", "mn"))
 """The sizes of the matrices of a product by what they are called, where accesses do not tell them."""
@@ -50,6 +48,26 @@ _FEW = re.compile(
     r"r|R|k|top_?k|radius|.*(?:kernel_size|ksize|window|sweeps|steps|iters?|iterations|stride|pad|padding|dilation|groups)"
 )
 """Integers that are small by what they are called; `k` beside `m` and `n` is a size."""
+
+
+class _Room(NamedTuple):
+    """Sizes, the `last` of them, and elements that are enough for their product, for indices that cannot be followed.
+
+    With `ordered` whole numbers that are read rise by one, so that they lie within each tensor, no two alike.
+    """
+
+    size: int
+    last: int
+    elements: int
+    ordered: bool = False
+
+
+_ROOMS = (
+    _Room(8, 8, 1 << 12),
+    _Room(8, 8, 1 << 12, ordered=True),  # chains of indices, places to write to, where stretches begin
+    _Room(32, 32, 1 << 15),  # sizes that have to be equal, or multiples of a warp
+    _Room(4, 512, 1 << 14),  # rows of a vector for each lane of a warp
+)
 
 
 @dataclass(frozen=True)
@@ -117,8 +135,8 @@ def _lines(file: File, entry: Function, template: str, launches: Sequence[Launch
         for form in forms
         for sizes in values
     ]
-    for size, last, room in _ROOMS:
-        small = {**dict.fromkeys(plan.sizes, size), **dict.fromkeys(plan.sizes[-1:], last)}
+    for room in _ROOMS:
+        small = {**dict.fromkeys(plan.sizes, room.size), **dict.fromkeys(plan.sizes[-1:], room.last)}
         found += [
             _line(file, plan, small, known, f"{template}{form}", dtype, room) for dtype in dtypes for form in forms[:1]
         ]
@@ -272,11 +290,11 @@ def _line(
     known: Mapping[str, int],
     form: str,
     unknown: str,
-    room: int = 0,
+    room: _Room | None = None,
 ) -> str:
     """`form` stands between the name and the arguments; `unknown` is the type behind pointers whose type is not told.
 
-    With `room` every tensor has so many elements, for indices that cannot be followed.
+    With `room` every tensor has as many elements as it says.
     """
     given = [_argument(file, plan, one, sizes, known, unknown, room) for one in plan.entry.parameters]
     listed = ", ".join(f"{one.name}={value}" for one, value in zip(plan.entry.parameters, given, strict=True))
@@ -284,7 +302,13 @@ def _line(
 
 
 def _argument(
-    file: File, plan: _Plan, one: Parameter, sizes: Mapping[str, int], known: Mapping[str, int], unknown: str, room: int
+    file: File,
+    plan: _Plan,
+    one: Parameter,
+    sizes: Mapping[str, int],
+    known: Mapping[str, int],
+    unknown: str,
+    room: _Room | None,
 ) -> str:
     base = file.aliases.get(one.base, one.base)
     if one.is_pointer:
@@ -305,17 +329,20 @@ def _argument(
     return next((number for pattern, number in _NUMBERS if re.search(pattern, one.name, re.IGNORECASE)), "0.75")
 
 
-def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], room: int) -> str:
+def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], room: _Room | None) -> str:
     vector = VECTOR.match(base)
     kind = vector[1] if vector else base
     dtype = DTYPES.get(kind, "")
-    elements = (str(room) if room else _elements(plan, one.name, sizes)) + (f"*{vector[2]}" if vector else "")
+    elements = (str(room.elements) if room else _elements(plan, one.name, sizes)) + (f"*{vector[2]}" if vector else "")
     option = f", dtype={dtype}" if dtype else ""
     kinds = plan.written.get(one.name, frozenset())
     if not one.is_const and kinds and kinds <= {"store"} and not room:
         return f"out({elements}{option})"
-    whole = polynomials.number(room) if room else _extent(plan, one.name, sizes)
-    if one.name in plan.begins and whole is not None:
+    whole = polynomials.number(room.elements) if room else _extent(plan, one.name, sizes)
+    only_read = one.is_const or kinds == {"load"}
+    if room and room.ordered and dtype.startswith("int") and only_read:
+        made = f"arange({elements}{option})"
+    elif one.name in plan.begins and whole is not None:
         last = (whole - polynomials.number(1)) * polynomials.number(STRETCH)
         made = f"offsets({elements}, {as_written(last, _order(plan))}{option or ', dtype=int32'})"
     elif one.name in plan.held:
@@ -331,7 +358,7 @@ def _tensor(plan: _Plan, one: Parameter, base: str, sizes: Mapping[str, int], ro
         made = f"randn({elements}{option})"
     if "atomic" in kinds:
         return f"inout(zeros({elements}{option}))"
-    return f"inout({made})" if not one.is_const and kinds != {"load"} else made
+    return made if only_read else f"inout({made})"
 
 
 def _elements(plan: _Plan, name: str, sizes: Mapping[str, int]) -> str:
