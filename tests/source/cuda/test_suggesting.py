@@ -341,3 +341,43 @@ def test_a_small_line_has_whole_numbers_that_rise() -> None:
         "k<<<(n+255)/256, 256>>>(next=arange(4096, dtype=int32), at=arange(4096*2, dtype=int32), "
         "y=inout(randint(-8, 8, 4096, dtype=int32)), n=8)"
     ) in lines_beside(text)
+
+
+PAINT = """\
+enum Mode { PLAIN = LEAST + 1, DOUBLED };
+#define LEAST 1
+typedef enum { ONE, TWO } Count;
+__global__ void paint(int* out, int width, int height, enum Mode mode, Count count) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < width && y < height) out[y * width + x] = mode == PLAIN ? x + count : 2 * x;
+}
+"""
+
+
+def test_enumerations_are_given_their_first_number_and_launchers_their_grid() -> None:
+    launcher = "(dim3 grid, dim3 block, int bytes, int* out, int width, int height, Mode mode, Count count)"
+    launch = f"void run{launcher} {{ paint<<<grid, block, bytes>>>(out, width, height, mode, count); }}\n"
+    assert first_line(PAINT + launch) == (
+        "run(grid=((width + 15)//16, (height + 15)//16, 1), block=(16, 16, 1), bytes=32768, "
+        "out=out(width*height, dtype=int32), width=4096, height=4096, mode=2, count=0)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "arguments"),
+    [
+        ("float* x, int n", "x=out(n), n=16777216"),
+        ("float* x", "x=out(4096)"),
+    ],
+)
+def test_a_grid_of_one_axis_is_given_to_a_launcher(parameters: str, arguments: str) -> None:
+    guard = "if (i < n) " if "n" in parameters else ""
+    size = "n" if "n" in parameters else "4096"
+    text = f"__global__ void k({parameters}) {{ int i = blockIdx.x * blockDim.x + threadIdx.x; {guard}x[i] = 1; }}\n"
+    text += f"void run(dim3 g, dim3 b, {parameters}) {{ k<<<g, b>>>({'x, n' if guard else 'x'}); }}\n"
+    assert first_line(text) == f"run(g=(({size} + 255)//256, 1, 1), b=(256, 1, 1), {arguments})"
+
+
+def test_an_enumeration_of_a_header_is_given_a_number() -> None:
+    text = "__global__ void k(float* x, Mode mode) { x[blockIdx.x * blockDim.x + threadIdx.x] = mode; }\n"
+    assert lines_beside(text, "enum class Mode : int { A = 3, B };\n")[0].endswith("mode=3)")

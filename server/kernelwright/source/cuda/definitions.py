@@ -148,15 +148,24 @@ class File:
 
     @functools.cached_property
     def aliases(self) -> dict[str, str]:
-        """The types that have another name here: `typedef unsigned char byte;`, `using real = float;`."""
+        """The types that have another name here: `typedef unsigned char byte;`, `using real = float;`, and enumerations."""
         found = {}
         for node in self.source.tree.root_node.named_children:
-            if node.type not in ("type_definition", "alias_declaration"):
+            if node.type not in ("type_definition", "alias_declaration", "enum_specifier"):
                 continue
-            kind, name = field(node, "type"), field(node, "declarator") or field(node, "name")
+            kind = node if node.type == "enum_specifier" else field(node, "type")
+            name = field(node, "declarator") or field(node, "name")
             if kind is not None and name is not None:
-                found[self.source.content(name)] = self.source.content(kind)
+                listed = field(kind, "body") if kind.type == "enum_specifier" else None
+                first = next(of_type(listed, "enumerator"), None) if listed is not None else None
+                found[self.source.content(name)] = self._enumeration(first) if first else self.source.content(kind)
         return found
+
+    def _enumeration(self, first: Node) -> str:
+        """An enumeration as a type, by its first name."""
+        value = field(first, "value")
+        number = self.number(self.source.content(value)) if value is not None else 0
+        return f"kw_enum<{number or 0}>"
 
     @functools.cached_property
     def constants(self) -> dict[str, str]:
@@ -272,7 +281,7 @@ def _parameters(source: Source, listed: Node) -> Iterator[Parameter]:
         written = source.content(node)
         yield Parameter(
             name=source.content(names[0]),
-            base=source.content(kind),
+            base=source.content(kind).removeprefix("enum "),
             pointers=pointers,
             is_const="const" in re.findall(r"\w+", written.split("*")[0]),
             is_restrict=_RESTRICT.search(written) is not None,

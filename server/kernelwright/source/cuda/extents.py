@@ -154,7 +154,7 @@ class _Extents:
             known = {one.name for one in self._kernel.parameters}
             return found if found.names <= known else None
         given = dict(zip((one.name for one in self._kernel.parameters), self._launch.arguments, strict=False))
-        known = {one.name for one in self._launch.function.parameters}
+        known = {one.name for one in self._launch.function.parameters if one.base != "dim3"}
         for name in sorted(found.names):
             step = found.coefficient(name)
             if step is None:

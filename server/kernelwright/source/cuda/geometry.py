@@ -25,6 +25,7 @@ BLOCK = re.compile(r"(?:sqrt_)?block_?(?:size|dim)|n?threads(?:_?per_?block)?", 
 BLOCK_SIZE = 128
 _THREADS, _MOST_THREADS = 256, 1024
 _SHARED = 1 << 15
+NO_SIZE = 4096  # elements where a kernel is given no size, so that no guard holds its last block back
 _HELPER = 400  # characters of a function that sizes are computed with
 _OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "+": operator.add,
@@ -308,6 +309,18 @@ def usual(file: File, kernel: Function, launches: Sequence[Launch], sizes: Seque
         for x, y in tiles
         for across, down in ((sizes[1], sizes[0]), (sizes[0], sizes[1]))
     )
+
+
+def passed_on(file: File, kernel: Function, launch: Launch, sizes: Sequence[str]) -> dict[str, str]:
+    """What a function is given that is told the grid, the block or the shared memory of a launch: a thread for each element."""
+    body = file.source.content(kernel.body)
+    tile = (16, 16) if len(sizes) > 1 and "threadIdx.y" in body else (_THREADS,)
+    blocks = [f"({size} + {side - 1})//{side}" for size, side in zip(sizes or (str(NO_SIZE),), tile, strict=False)]
+    grid, block = (f"({', '.join([*axes, '1', '1'][:3])})" for axes in (blocks, [*map(str, tile)]))
+    given = ((launch.grid, "dim3", grid), (launch.block, "dim3", block), (launch.shared, "", str(_SHARED)))
+    named = {file.source.content(node): (kind, value) for node, kind, value in given if node is not None}
+    told = ((one, *named[one.name]) for one in launch.function.parameters if one.name in named)
+    return {one.name: value for one, kind, value in told if kind in ("", one.base)}
 
 
 def _covered(file: File, kernel: Function) -> Iterator[str]:

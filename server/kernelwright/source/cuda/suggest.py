@@ -15,11 +15,11 @@ from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import STRETCH, extents
 from kernelwright.source.cuda.flattened import flattened, with_structures
 from kernelwright.source.cuda.flow import Flow
-from kernelwright.source.cuda.geometry import BLOCK, BLOCK_SIZE, as_written, told, usual
+from kernelwright.source.cuda.geometry import BLOCK, BLOCK_SIZE, NO_SIZE, as_written, passed_on, told, usual
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.stretches import begins
 from kernelwright.source.cuda.text import field, is_inside, of_type
-from kernelwright.source.cuda.types import ARRAY, DTYPES, UNSIGNED, VECTOR, WHOLE, dtype_of, is_known
+from kernelwright.source.cuda.types import ARRAY, DTYPES, ENUM, UNSIGNED, VECTOR, WHOLE, dtype_of, is_known
 from kernelwright.source.polynomials import Polynomial
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Kernel, Refusal, TensorSpec
@@ -38,7 +38,6 @@ _MOST = 1 << 28  # elements of all tensors of a line
 _ODD = (67, 45, 83, 31, 29)
 _EVEN = (256, 128, 64, 32, 32)
 _ALONE = (1 << 24, 10007, 4096)  # the only size: for timing, odd, and a multiple of every block
-_NO_SIZE = 4096  # elements where a kernel is given no size, so that no guard holds its last block back
 _HELD = 16  # what indices stay below, where nothing says how many there are of what they choose from
 _SMALL = 4  # an integer that is no size
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -80,6 +79,7 @@ class _Plan:
     written: Mapping[str, frozenset[str]]
     held: Mapping[str, str]
     begins: frozenset[str]  # what says where stretches of others begin
+    launched: Mapping[str, str]  # what is given for a grid, a block, or bytes of shared memory
 
 
 def lines_from_signature(file: File, kernel: Kernel) -> tuple[str, ...] | Refusal:
@@ -123,7 +123,7 @@ def _lines(file: File, entry: Function, template: str, launches: Sequence[Launch
     values = [dict(zip(plan.sizes, sizes, strict=False)) for sizes in _choices(len(plan.sizes))]
     if plan.sizes and all(name in known for name in plan.sizes):
         values.insert(0, {name: known[name] for name in plan.sizes})
-    sized = plan.sizes or (str(_NO_SIZE),)
+    sized = plan.sizes or (str(NO_SIZE),)
     sure, fixed = (
         [one for one in forms if bool(_NAME.search(one.replace("dim3", ""))) is named] for named in (True, False)
     )
@@ -173,7 +173,10 @@ def _plan(file: File, entry: Function, own: Sequence[Launch], launched: frozense
         for name in _taken(Names(file, kernel)):
             written.setdefault(outer.get(name, name), set()).add("update")
         held |= {outer.get(name, name): str(_HELD) for name in indices}
-    whole = [one.name for one in entry.parameters if not one.is_pointer and WHOLE.match(one.base)]
+    known = [(kernel, launch) for kernel, launch in launches if launch is not None and not itself]
+    bytes_ = {file.source.content(one.shared) for _, one in known if one.shared is not None}
+    numbers = [one.name for one in entry.parameters if not one.is_pointer and WHOLE.match(one.base)]
+    whole = [name for name in numbers if name not in bytes_]
     used = {name for several in elements.values() for one in several for name in one.names}
     used |= {
         outer for kernel, launch in launches for outer in _limits(file, kernel, None if itself else launch)
@@ -182,9 +185,10 @@ def _plan(file: File, entry: Function, own: Sequence[Launch], launched: frozense
     product = {"m", "n", "k"} <= {name.lower() for name in whole}
     used |= {name for name in whole if product and name.lower() in ("m", "n", "k")}
     sizes = tuple(name for name in whole if name in used and (product or not _FEW.fullmatch(name))) or tuple(whole[:3])
+    given = {name: value for one in known for name, value in passed_on(file, *one, sizes).items()}
     kinds = {name: frozenset(kinds) for name, kinds in written.items()}
     counted = {name: tuple(found) for name, found in elements.items()}
-    return _Plan(entry, counted, sizes, kinds, held, frozenset(starting))
+    return _Plan(entry, counted, sizes, kinds, held, frozenset(starting), given)
 
 
 def _taken(names: Names) -> Iterator[str]:
@@ -313,8 +317,8 @@ def _argument(
     base = file.aliases.get(one.base, one.base)
     if one.is_pointer:
         return _tensor(plan, one, dtype_of(file, base) or unknown, sizes, room)
-    if one.name in sizes:
-        return str(sizes[one.name])
+    if one.name in sizes or one.name in plan.launched:
+        return plan.launched.get(one.name) or str(sizes[one.name])
     if WHOLE.match(base):
         return str(known.get(one.name, _SMALL if not BLOCK.fullmatch(one.name) else BLOCK_SIZE))
     if (array := ARRAY.match(base)) is not None:
@@ -322,6 +326,10 @@ def _argument(
         return f"({', '.join([each] * int(array[2]))}{',' if array[2] == '1' else ''})"
     if (vector := VECTOR.match(base)) is not None:
         return f"({', '.join(['1'] * int(vector[2]))})"
+    if (enumeration := ENUM.match(base)) is not None:
+        return enumeration[1]
+    if base == "dim3":
+        return "(1, 1, 1)"
     if base == "bool":
         return "True"
     if base == "cudaStream_t":
@@ -368,7 +376,7 @@ def _elements(plan: _Plan, name: str, sizes: Mapping[str, int]) -> str:
         lower = {size.lower(): size for size in plan.sizes}
         two = next((two for pattern, two in _OF_PRODUCT if re.fullmatch(pattern, name, re.IGNORECASE)), "")
         told = [lower[one] for one in two] if two and {"m", "n", "k"} <= lower.keys() else plan.sizes
-        return "*".join(told) or str(_NO_SIZE)
+        return "*".join(told) or str(NO_SIZE)
     return as_written(whole, _order(plan))
 
 

@@ -50,6 +50,8 @@ UNSIGNED = re.compile(r"u|size_t")
 """How types begin whose numbers are never below zero."""
 ARRAY = re.compile(r"kw_array<([\w ]+), (\d+)>$")
 """How an array of numbers in a structure is written where its fields stand for themselves."""
+ENUM = re.compile(r"kw_enum<(-?\d+)>$")
+"""How an enumeration is told among the other names of types: by the number of its first name."""
 _FLOATING = ("float", "double", "half", "__half", "__nv_bfloat16", "nv_bfloat16")
 _NAME = re.compile(r"[A-Za-z_]\w*$")
 
@@ -77,7 +79,8 @@ def is_known(file: Definitions, parameter: Parameter) -> bool:
         return parameter.pointers == 1 and (dtype_of(file, base) is not None or _NAME.match(base) is not None)
     if parameter.is_reference and not parameter.is_const:
         return False
-    return is_number(base) or bool(VECTOR.match(base) or ARRAY.match(base)) or base in ("bool", "cudaStream_t")
+    several = VECTOR.match(base) or ARRAY.match(base) or ENUM.match(base)
+    return is_number(base) or bool(several) or base in ("bool", "dim3", "cudaStream_t")
 
 
 def is_number(base: str) -> bool:

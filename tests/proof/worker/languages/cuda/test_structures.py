@@ -140,3 +140,25 @@ def test_a_line_that_was_guessed_from_fields_runs() -> None:
     )
     assert tried_lines.ran, tried_lines.reasons
     assert "p=struct(range=struct(first=" in tried_lines.ran[0]
+
+
+PAINT = """\
+enum Mode { PLAIN, DOUBLED };
+__global__ void paint(int* out, int width, Mode mode) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+  if (x < width) out[y * width + x] = mode == PLAIN ? x + y : 2 * x;
+}
+void run(dim3 grid, dim3 block, int* out, int width, Mode mode) { paint<<<grid, block>>>(out, width, mode); }
+"""
+
+
+def test_a_grid_is_three_numbers_and_an_enumeration_one() -> None:
+    module = modules.load("/nowhere/paint.cu", PAINT, "paint")
+    out, x, y = torch.zeros(3 * 5, dtype=torch.int32), torch.arange(5), torch.arange(3)[:, None]
+    module.run((2, 3, 1), (4, 1, 1), out, 5, 0)
+    assert torch.equal(out.view(3, 5), (x + y).int())
+    module.run((2, 3, 1), (4, 1, 1), out, 5, mode=1)
+    assert torch.equal(out.view(3, 5), (2 * x).expand(3, 5).int())
+    with pytest.raises(TypeError, match=r"grid of run is unsigned int3, so 3 numbers are given for it: \(1, 1, 1\)"):
+        module.run(2, (4, 1, 1), out, 5, 0)
+    modules.unload(module)

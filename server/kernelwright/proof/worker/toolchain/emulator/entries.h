@@ -54,6 +54,7 @@ template <class T> constexpr Kind described() {
 KW_VECTORS(float, float) KW_VECTORS(double, double) KW_VECTORS(int, int) KW_VECTORS(uint, unsigned)
 KW_VECTORS(char, signed char) KW_VECTORS(uchar, unsigned char) KW_VECTORS(short, short) KW_VECTORS(ushort, unsigned short)
 KW_VECTORS(longlong, long long) KW_VECTORS(ulonglong, unsigned long long)
+KW_VECTOR(dim3, unsigned, 3)
 
 // A structure that is passed by value: where its fields lie, and what one holds that nobody has written to.
 template <class T> struct Unrestricted { using type = T; };
