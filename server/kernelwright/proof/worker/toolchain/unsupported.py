@@ -7,8 +7,9 @@ from kernelwright.source.cpp import Kind, functions_of, tokens_of
 _WORDS = {
     **dict.fromkeys(("asm", "__asm__", "__asm"), "inline PTX"),
     **dict.fromkeys(("__pipeline_memcpy_async", "memcpy_async", "cuda_pipeline", "pipeline"), "an asynchronous copy"),
-    **dict.fromkeys(("texture", "cudaTextureObject_t", "tex1Dfetch", "tex1D", "tex2D", "tex3D"), "a texture"),
-    **dict.fromkeys(("surface", "cudaSurfaceObject_t", "surf2Dread", "surf2Dwrite"), "a surface"),
+    **dict.fromkeys(("texture", "tex1Dfetch", "tex1D", "tex2D", "tex2DLod", "tex3D", "tex3DLod"), "a texture"),
+    "cudaCreateTextureObject": "a texture",
+    **dict.fromkeys(("cudaCreateSurfaceObject", "surface", "surf2Dread", "surf2Dwrite"), "a surface"),
     **dict.fromkeys(("__cluster_dims__", "this_cluster", "cluster_group"), "a cluster of blocks"),
     **dict.fromkeys(("cudaLaunchCooperativeKernel", "this_grid", "grid_group"), "a barrier over the whole grid"),
     **dict.fromkeys(("CUtensorMap", "cuTensorMapEncodeTiled"), "a tensor map"),

@@ -164,7 +164,9 @@ def test_what_does_not_compile_is_told_at_its_place(old: str, new: str, line: in
         ('#define BAR asm("bar.sync 0;")\nvoid k() { BAR; }', "inline PTX"),
         ('#define BAR asm("bar.sync 0;")\n', None),
         ("__global__ void k() { k<<<1, 1>>>(); }", "a launch within a kernel"),
-        ("void k(cudaTextureObject_t t) {}", "a texture"),
+        ("__global__ void k(cudaTextureObject_t t, float* y) { *y = tex2D<float>(t, 0, 0); }", "a texture"),
+        ("void f(cudaTextureObject_t* t) { cudaCreateTextureObject(t, 0, 0, 0); }", "a texture"),
+        ("cudaTextureObject_t left;\ncudaSurfaceObject_t right;\ncudaArray_t array;", None),
         ('// asm\nint cub = 1, mma; const char* s = "thrust::";', None),
         ("#include <cuda_runtime.h>\n#include <cooperative_groups.h>", None),
     ],
@@ -172,6 +174,11 @@ def test_what_does_not_compile_is_told_at_its_place(old: str, new: str, line: in
 def test_what_only_a_gpu_runs(text: str, expected: str | None) -> None:
     found = unsupported(text)
     assert (found[0] if found else None) == expected
+
+
+def test_names_of_textures_may_stand_beside_what_runs() -> None:
+    names = "cudaTextureObject_t left;\ncudaSurfaceObject_t right;\ncudaArray_t array = nullptr;\n"
+    CUDA.unload(CUDA.load("/nowhere/text.cu", names + TEXT, "subject"))
 
 
 def test_a_text_for_a_gpu_alone() -> None:

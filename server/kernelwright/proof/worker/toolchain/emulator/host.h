@@ -30,6 +30,9 @@ struct cudaDeviceProp {
   int cooperativeLaunch = 1, concurrentKernels = 1;
 };
 enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_NOT_SUPPORTED = 801 };
+using cudaTextureObject_t = unsigned long long;  // names that a text may have beside what runs; nothing reads a texture
+using cudaSurfaceObject_t = unsigned long long;
+typedef struct cudaArray* cudaArray_t;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
 typedef struct kw_driver *CUcontext, *CUmodule, *CUfunction, *CUlibrary, *CUkernel;
