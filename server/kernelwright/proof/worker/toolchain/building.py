@@ -11,14 +11,15 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kernelwright.proof.worker.failed import NO_NVCC, JobFailed
 from kernelwright.proof.worker.toolchain import translation
 from kernelwright.proof.worker.toolchain.errors import SOURCE, errors_of, plain
-from kernelwright.proof.worker.toolchain.headers import Header, headers_of, written
+from kernelwright.proof.worker.toolchain.headers import HEADERS, Header, headers_of, in_front_of, written
 from kernelwright.proof.worker.toolchain.unsupported import unsupported
 from kernelwright.values import Failure, FailureKind
 
@@ -46,6 +47,8 @@ _IN_BYTES = ("-fdiagnostics-column-unit=byte",)  # as GCC before version 11 and 
 _OF_CLANG = ("-mllvm", "-tsan-distinguish-volatile=1", "-fsanitize=array-bounds")
 _LINKED = ("-shared", "-Wl,-Bsymbolic", "-ldl")
 _ANY_ERROR = re.compile(r"(?:error|undefined reference)[: ]+(.*)")
+_BELOW = r"(\w[\w-]*(?:[./]\w[\w-]*)*)"  # a path that leads nowhere else
+_MISSING = re.compile(rf"error: '?{_BELOW}(?:' file not found|: No such file or directory)")
 _UNKNOWN_GPU = re.compile(r"nvcc fatal\s*: (?:Unsupported gpu architecture|Value) '(\w+)'")
 NO_COMPILER = (
     "CUDA C++ is run by an emulator without a GPU, which needs a C++ compiler: install g++ (`apt install g++`)."
@@ -78,6 +81,31 @@ class Built:
     emulated: bool
 
 
+class Around(NamedTuple):
+    """What a text is compiled with beside the headers that are here: what comes `front` of it, and the `missing` ones."""
+
+    front: Header | None = None
+    missing: tuple[str, ...] = ()
+
+    def headers(self, beside: Path, text: str) -> tuple[Header, ...]:
+        """All headers of the text, what comes in front of it first."""
+        own = headers_of(beside, text)
+        if self.front is None:
+            return own
+        others = {one.place: one for one in (*headers_of(self.front.place.parent, self.front.text), *own)}
+        others.pop(self.front.place, None)
+        return (self.front, *others.values())
+
+    def flags(self, scratch: Path, front: Path) -> Sequence[str]:
+        """The options of a compiler; `front` is where what comes in front lies, and `scratch` where empty headers may."""
+        empty = scratch / "missing"
+        for name in self.missing:
+            empty.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
+            empty.joinpath(name).touch()
+        before = ("-include", str(front / self.front.place.name)) if self.front is not None else ()
+        return (*before, f"-I{empty}") if self.missing else before
+
+
 def folder() -> Path:
     """Where libraries are kept."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -96,22 +124,43 @@ def build(path: str, text: str, *, gpu: bool) -> Built:
             f"The file uses {what} at line {line + 1}, which is not supported without a GPU: run it where there is one."
         )
         raise JobFailed(Failure(FailureKind.NO_GPU, message, line=line))
-    beside = Path(path).resolve().parent
-    return _for_gpu(beside, text) if gpu else _emulated(beside, text)
+    return _tried(_for_gpu if gpu else _emulated, Path(path).resolve(), text, Around())
+
+
+def _tried(make: Callable[[Path, str, Around], Built], place: Path, text: str, around: Around) -> Built:
+    """What `make` makes of a text; where that fails for what is around it, with something else around it.
+
+    A header that is not here is an empty one, since the part of a file that a kernel needs may use nothing of it. A header
+    that does not compile on its own comes behind what stands in front of it where another file includes it. Raises the first
+    failure.
+    """
+    try:
+        return make(place.parent, text, around)
+    except JobFailed as failed:
+        missing = _MISSING.search(failed.failure.detail)
+        if missing is not None and missing[1] not in around.missing:
+            around = around._replace(missing=(*around.missing, missing[1]))
+        elif around.front is None and place.suffix in HEADERS and (front := in_front_of(place)) is not None:
+            around = around._replace(front=front)
+        else:
+            raise
+        with contextlib.suppress(JobFailed):
+            return _tried(make, place, text, around)
+        raise
 
 
 def build_program(path: str, text: str) -> Built:
     """The library of a program, whose `main` runs in the emulator and tells its launches. Raises JobFailed as `build`."""
-    return _emulated(Path(path).resolve().parent, text, recorded=True)
+    return _emulated(Path(path).resolve().parent, text, Around(), recorded=True)
 
 
-def _emulated(beside: Path, text: str, *, recorded: bool = False) -> Built:
+def _emulated(beside: Path, text: str, around: Around, *, recorded: bool = False) -> Built:
     compiler = cpp()
     if compiler is None:
         raise JobFailed(Failure(FailureKind.MISSING_TOOL, NO_COMPILER))
-    flags, headers = _flags(compiler, recorded=recorded), headers_of(beside, text)
+    flags, headers = _flags(compiler, recorded=recorded), around.headers(beside, text)
     key = translation.translated(text, probes=not recorded).text
-    name = _key(key, *_told(headers), compiler.version, *flags, _emulator_digest())
+    name = _key(key, *_told(headers), *around.missing, compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, True)
@@ -119,7 +168,12 @@ def _emulated(beside: Path, text: str, *, recorded: bool = False) -> Built:
         source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
         made = translation.translated(text, written(headers, beside, text, Path(scratch)), probes=not recorded)
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
-        header = ("-include", str(_header(compiler, flags)), f"-I{beside}")
+        header = (
+            "-include",
+            str(_header(compiler, flags)),
+            f"-I{beside}",
+            *around.flags(Path(scratch), Path(scratch, "0")),
+        )
         once = ("-ferror-limit=1",) if compiler.is_clang else ("-fmax-errors=1",)
         command = (compiler.program, *flags, *once, *header, "-x", "c++", "-c", str(source), "-o", str(thing))
         check(command, text, made)
@@ -141,7 +195,7 @@ def _flags(compiler: Compiler, *, recorded: bool = False) -> Sequence[str]:
     return (*_COMMON, *_FLAGS, *(_RECORDED if recorded else _LOOKED_AT), *own, f"-I{HERE / 'include'}")
 
 
-def _for_gpu(beside: Path, text: str) -> Built:
+def _for_gpu(beside: Path, text: str, around: Around) -> Built:
     compiler = nvcc()
     if compiler is None:
         raise JobFailed(Failure(FailureKind.MISSING_TOOL, NO_NVCC))
@@ -151,15 +205,18 @@ def _for_gpu(beside: Path, text: str) -> Built:
         *("-Xcompiler", "-fPIC,-fno-gnu-unique", "-include", str(HERE / "gpu.h")),
         *("-Xlinker", "--wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,-Bsymbolic"),
     )
-    headers = headers_of(beside, text)
-    name = _key(made.text, *_told(headers), compiler.version, *flags, _emulator_digest())
+    headers = around.headers(beside, text)
+    name = _key(made.text, *_told(headers), *around.missing, compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
         return Built(found, False)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, library = Path(scratch, SOURCE), Path(scratch, "text.so")
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
-        check((compiler.program, *flags, *searched(beside, headers), str(source), "-o", str(library)), text, made)
+        if around.front is not None:
+            Path(scratch, around.front.place.name).write_text(around.front.text, encoding="utf-8")
+        options = (*searched(beside, headers), *around.flags(Path(scratch), Path(scratch)))
+        check((compiler.program, *flags, *options, str(source), "-o", str(library)), text, made)
         return Built(_kept(library, name), False)
 
 

@@ -1,6 +1,7 @@
 """The headers of a project that a CUDA text includes: found as its build would find them, and made C++ for the emulator."""
 
 import contextlib
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from kernelwright.proof.worker.toolchain import translation
 
 EMULATED = Path(__file__).parent / "emulator" / "include"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+\.(?:h|cuh|hpp|inl|inc))>)', re.MULTILINE)
+_CONDITION, _ENDED = (re.compile(rf"^[ \t]*#[ \t]*{word}", re.MULTILINE) for word in ("if", "endif"))
+HEADERS = (".h", ".cuh", ".hpp", ".inl", ".inc")
+_INCLUDING = (".cu", ".cuh", ".h", ".hpp")
 _FOLDERS = (".", "include", "inc", "common", "Common", "src")
 _MOST_ABOVE = 6  # folders, where no repository begins before
 _MOST = 256
@@ -41,6 +45,23 @@ def headers_of(beside: Path, text: str) -> tuple[Header, ...]:
                 found[place] = made
                 waiting.append((place.parent, made.text))
     return tuple(found.values())
+
+
+def in_front_of(header: Path) -> Header | None:
+    """What stands before a header where the nearest file of the project includes it, as a header; None where there is none."""
+    folders = dict.fromkeys(_above(header.parent))
+    files = (
+        file for folder in folders for file in sorted(folder.glob("*")) if file.suffix in _INCLUDING and file != header
+    )
+    for file in itertools.islice(files, _MOST):
+        with contextlib.suppress(OSError):
+            text = file.read_text(encoding="utf-8", errors="replace")
+            for found in _INCLUDE.finditer(text) if header.name in text else ():
+                if resolved(found[1] or found[2], (file.parent, *_above(file.parent))) == header:
+                    before = text[: found.start()]
+                    opened = len(_CONDITION.findall(before)) - len(_ENDED.findall(before))
+                    return Header(file.resolve(), before + "\n#endif" * opened + "\n", (file.parent,))
+    return None
 
 
 def names_in(text: str) -> Iterator[str]:

@@ -82,3 +82,58 @@ def test_an_error_in_a_header_is_told_where_it_is_included(file: Path) -> None:
     assert failed.value.failure.message.startswith(
         "The file does not compile at line 1: in helpers.cuh, line 9: expected"
     )
+
+
+LATER = """\
+#pragma once
+__global__ void lanes(float* y) { y[threadIdx.x] = LANES * given(threadIdx.x) + WIDTH; }
+"""
+ALL = """\
+#ifndef ALL
+#define ALL
+#include "parts/first.cuh"
+__device__ inline float given(int i) { return 2.0f * i; }
+#include "parts/later.cuh"
+int left_out = 1 +
+#endif
+"""
+
+
+def test_a_header_comes_behind_what_is_in_front_of_it_where_it_is_included(tmp_path: Path) -> None:
+    header = tmp_path / "parts" / "later.cuh"
+    header.parent.mkdir()
+    for name, text in {"parts/first.cuh": "#include \"../width.h\"\nconst int LANES = 32;\n", "width.h": "#define WIDTH 8\n",
+                       "all.cuh": ALL, "parts/later.cuh": LATER}.items():  # fmt: skip
+        (tmp_path / name).write_text(text)
+    module, y = LANGUAGE.load(str(header), LATER, "test"), torch.zeros(4)
+    module.lanes[(1,), (4,), 0](y)
+    assert y.tolist() == [8.0, 72.0, 136.0, 200.0]
+    LANGUAGE.unload(module)
+    (tmp_path / "all.cuh").write_text(ALL.replace("first", "other"))
+    with pytest.raises(JobFailed) as failed:
+        LANGUAGE.load(str(header), LATER, "test")
+    message = failed.value.failure.message
+    assert message.startswith("The file does not compile at line 2"), message
+    assert "'LANES' was not declared" in message
+
+
+def test_a_header_that_is_not_here_is_left_out_where_nothing_of_it_is_used(tmp_path: Path) -> None:
+    text = '#include <mpi.h>\n#include "of/others.hpp"\n__global__ void one(float* y) { y[threadIdx.x] = 1; }\n'
+    module, y = LANGUAGE.load(str(tmp_path / "one.cu"), text, "test"), torch.zeros(4)
+    module.one[(1,), (4,), 0](y)
+    assert y.tolist() == [1.0] * 4
+    LANGUAGE.unload(module)
+    with pytest.raises(JobFailed) as failed:
+        LANGUAGE.load(str(tmp_path / "one.cu"), text.replace("= 1", "= ONE"), "test")
+    message = failed.value.failure.message
+    assert message.startswith("The file does not compile at line 1"), message
+    assert "mpi.h" in message
+
+
+def test_a_header_that_is_not_here_is_made_nowhere_else(tmp_path: Path) -> None:
+    text = f'#include "{{}}"\n__global__ void one(float* y) {{{{ y[threadIdx.x] = 1; }}}}\n// {tmp_path}\n'
+    (tmp_path / "inner").mkdir()
+    for name in ("../above.h", "inner/../../above.h", f"{tmp_path}/above.h"):
+        with pytest.raises(JobFailed, match=r"above\.h: No such file"):
+            LANGUAGE.load(str(tmp_path / "inner" / "one.cu"), text.format(name), "test")
+    assert [one.name for one in tmp_path.rglob("*")] == ["inner"]
