@@ -186,6 +186,8 @@ EACH = SCALED.format("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) 
          "<<<dim3((n + 63) / 64, 2, 5), dim3(64, 2)>>>"),
         ("int main() { k<<<ceil(size / 32.0), 32, 32 * sizeof(float)>>>(y, x, size, 2); }", "<<<(n + 31) / 32, 32, 128>>>"),
         ("int main() { k<<<size / 32, dim3(32)>>>(y, x, size, 2); }", "<<<n / 32, 32>>>"),
+        ("int main() { dim3 g, b; b.x = 64; b.y = 2; g.y = (size + b.x / 32 - 1) / (b.x / 32); k<<<g, b>>>(y, x, size, 2); }",
+         "<<<dim3(1, (n + 1) / 2), dim3(64, 2)>>>"),
         ("int main() { k<<<cdiv(rows * 4, 8), 8>>>(y, x, n, rows); }", "<<<((m * 4) + 7) / 8, 8>>>"),
         ("int blocks(int a) { return (a + 7) / 8; } int main() { k<<<blocks(n), 8>>>(y, x, n, 1); }", "<<<(n + 7) / 8, 8>>>"),
     ],
@@ -237,6 +239,8 @@ def test_what_a_launch_leaves_open_gets_usual_numbers(launching: str, launch: st
         "int main() { int g = n / 64; g++; k<<<g, 64>>>(y, x, n, 2); }",
         "int main() { k<<<4, 64>>>(y, x, 256, 2); }",  # which says nothing of other sizes
         "int main() { k<<<f(n), 64>>>(y, x, n, 2); }",
+        "int main() { dim3 g; g.x = n / 64; if (big) g.x = 4; k<<<g, 64>>>(y, x, n, 2); }",
+        "int main() { dim3 g; g.x *= n; k<<<g, 64>>>(y, x, n, 2); }",
         "int main() { dim3 g(n); if (big) g = 4; k<<<g, 64>>>(y, x, n, 2); }",
     ],
 )

@@ -13,7 +13,7 @@ from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import guards
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.numbers import Numbers
-from kernelwright.source.cuda.text import field, parse_apart
+from kernelwright.source.cuda.text import field, of_type, parse_apart
 from kernelwright.source.cuda.types import WHOLE
 from kernelwright.source.cuda.variables import plain
 from kernelwright.source.polynomials import Polynomial
@@ -156,6 +156,8 @@ class _Spelled:
         node = self._flow.unwrapped(node)
         if node.type == "identifier" and (made := self._made(node)) is not None:
             return self.sizes(made, depth + 1)
+        if node.type == "identifier" and (set_ := self._axes_set(node, depth)):
+            return set_
         if node.type in ("call_expression", "compound_literal_expression") and self._content(node).startswith("dim3"):
             node = field(node, "arguments") or field(node, "value") or node
         if node.type in ("argument_list", "initializer_list", "parameter_list"):
@@ -174,6 +176,19 @@ class _Spelled:
             return self._flow.value(variable)
         declared = variable.node.parent  # dim3 grid(m, n); reads as the declaration of a function
         return field(declared, "parameters") if declared is not None else None
+
+    def _axes_set(self, node: Node, depth: int) -> tuple[str, ...] | None:
+        """The sizes of a `dim3` whose axes are set one by one, as in `grid.x = n;`; None where one is set twice or unknown."""
+        found = dict[str, str | None]()
+        for one in of_type(self._flow.function.body, "assignment_expression"):
+            left, right = field(one, "left"), field(one, "right")
+            name, axis = field(left, "argument"), field(left, "field")
+            if name is None or axis is None or right is None or self._content(name) != self._content(node):
+                continue
+            once = self._content(axis) not in found and one.children[1].type == "="
+            found[self._content(axis)] = self.of(right, depth + 1) if once else None
+        sizes = [found.get(axis, "1") for axis in _AXES]
+        return tuple(one for one in sizes if one is not None) if found and None not in sizes else None
 
     def of(self, node: Node, depth: int = 0) -> str | None:
         """One size; None where it hangs on anything but numbers and what the kernel is given."""
