@@ -180,8 +180,9 @@ can those that come to the same when called again, take little time and compile 
 a kernel, its own launch is tried. A kernel that only other files launch, or a backward pass, gets a line from those:
 they are found by their imports, their modules and functions are called as workload lines there say, or with guesses,
 and what they launch the kernel with is written down. For a kernel of CUDA C++, the launches in its file and in others of
-the workspace say its template arguments, its grid and its blocks. The lens above such a kernel, and `kernelwright
-list`, say where it is launched. That a line runs does not make it typical: look at its sizes before you time anything.
+the workspace say its template arguments, its grid and its blocks; one with a line of its own is judged by that, also
+where its launcher has lines. The lens above such a kernel, and `kernelwright list`, say where it is launched. That a line
+runs does not make it typical: look at its sizes before you time anything. With `--kernel NAME` only that kernel's is guessed.
 In the editor the quick fix "Write a workload line for … that runs" does the same; another one takes lines over from
 benchmarks in the file.
 
@@ -200,7 +201,8 @@ _LIMITS = """
 - Tensors of a line have memory of their own. A call whose arguments share memory cannot be written as a line, nor can
   dictionaries, most objects, devices and functions; `record` says which argument it was.
 - A structure (`struct(…)`) is one that the file itself defines, all of it public, and without a base, bit-fields and unions.
-  A field that has a value in the definition may be left out. `infer` and `record` write such lines, too.
+  A field that has a value in the definition may be left out. `infer` and `record` write such lines, too. An enumeration is
+  given as a number, a vector or `dim3` as all of its numbers: `(16, 16, 1)`.
 - A line that launches a Triton kernel checks the kernel alone: strategies leave its launches in the file as they are. A
   tuned kernel gets as many programs as its smallest blocks need. What other files launch it with may share memory, of which
   `infer` gives each argument its own.
