@@ -385,3 +385,14 @@ def test_a_grid_of_one_axis_is_given_to_a_launcher(parameters: str, arguments: s
 def test_an_enumeration_of_a_header_is_given_a_number() -> None:
     text = "__global__ void k(float* x, Mode mode) { x[blockIdx.x * blockDim.x + threadIdx.x] = mode; }\n"
     assert lines_beside(text, "enum class Mode : int { A = 3, B };\n")[0].endswith("mode=3)")
+    assert lines_beside(text, "#ifndef H\n#define H\nenum Mode { A = 5, B };\n#endif\n")[0].endswith("mode=5)")
+
+
+def test_types_of_headers_count_but_for_those_that_a_build_chooses() -> None:
+    text = "__global__ void k(real* x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n"
+    guarded = '#ifndef H\n#define H\nextern "C" {{\n{}}}\n#endif\n'
+    assert "float64" in lines_beside(text, guarded.format("typedef double real;\n"))[0]
+    chosen = guarded.format("#ifdef WIDE\ntypedef double real;\n#else\ntypedef half real;\n#endif\n")
+    found = lines_beside(text, chosen)
+    assert "dtype" not in found[0]
+    assert any("bfloat16" in one for one in found)

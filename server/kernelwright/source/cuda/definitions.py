@@ -150,7 +150,7 @@ class File:
     def aliases(self) -> dict[str, str]:
         """The types that have another name here: `typedef unsigned char byte;`, `using real = float;`, and enumerations."""
         found = {}
-        for node in self.source.tree.root_node.named_children:
+        for node in _outermost(self.source.tree.root_node):
             if node.type not in ("type_definition", "alias_declaration", "enum_specifier"):
                 continue
             kind = node if node.type == "enum_specifier" else field(node, "type")
@@ -171,7 +171,7 @@ class File:
     def constants(self) -> dict[str, str]:
         """Macros, and `const` or `constexpr` numbers at top level, with what they stand for as written."""
         found = dict(self.defines)
-        for node in self.source.tree.root_node.named_children:
+        for node in _outermost(self.source.tree.root_node):
             words = [self.source.content(one) for one in node.named_children if one.type.endswith("_qualifier")]
             if node.type != "declaration" or not {"const", "constexpr"} & {*words, *self._specifiers(node)}:
                 continue
@@ -223,6 +223,16 @@ def file_of(source: Source) -> File:
     functions = tuple(_functions(source))
     launches = tuple(launch for one in functions for launch in _launches(source, one))
     return File(source, functions, launches)
+
+
+def _outermost(holder: Node) -> Iterator[Node]:
+    """What stands at top level, also where `#ifndef` guards a header, but in no branch that a build chooses."""
+    for node in holder.named_children:
+        guards = node.type == "preproc_ifdef" and node.children[0].type == "#ifndef" and not field(node, "alternative")
+        if guards or node.type in ("linkage_specification", "declaration_list"):
+            yield from _outermost(node)
+        else:
+            yield node
 
 
 def _functions(source: Source) -> Iterator[Function]:
