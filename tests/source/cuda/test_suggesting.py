@@ -210,6 +210,15 @@ def test_the_size_of_a_block_is_that_of_the_template() -> None:
     assert "dim3(128, 128)" not in str(lines_from_signature(read(flat), find_kernels(flat)[0]))
 
 
+@pytest.mark.parametrize(
+    ("block", "number"), [("dim3(block_size, block_size)", 16), ("block_size * block_size", 16), ("block_size", 128)]
+)
+def test_the_side_of_a_block_is_no_whole_block(block: str, number: int) -> None:
+    launcher = "void run(float* y, const float* x, int n, int block_size)"
+    text = SCALED.format("y[0] = x[0];") + f"{launcher} {{ k<<<n / block_size, {block}>>>(y, x, n, 2); }}\n"
+    assert f"block_size={number})" in first_line(text)
+
+
 DYNAMIC = SCALED.format("extern __shared__ float a[]; a[threadIdx.x] = x[threadIdx.x]; y[threadIdx.x] = a[0];")
 
 

@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from kernelwright.source.cuda.definitions import MACRO, File, Function, Launch, file_of, read_apart
 from kernelwright.source.cuda.expressions import Names
-from kernelwright.source.cuda.extents import guards
+from kernelwright.source.cuda.extents import dimensions, guards
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.text import field, of_type, parse_apart
@@ -22,7 +22,7 @@ _DEEPEST = 16  # variables and helper functions behind one size
 _MOST = 4  # launches of one kernel that are told apart
 BLOCK = re.compile(r"(?:sqrt_)?block_?(?:size|dim)|n?threads(?:_?per_?block)?", re.IGNORECASE)
 """How numbers of threads are called."""
-BLOCK_SIZE = 128
+_BLOCK_SIZE, _SIDE = 128, 16  # of a block, and of one with two axes of a length
 _THREADS, _MOST_THREADS = 256, 1024
 _SHARED = 1 << 15
 NO_SIZE = 4096  # elements where a kernel is given no size, so that no guard holds its last block back
@@ -93,14 +93,22 @@ def _launch(file: File, kernel: Function, launch: Launch) -> str | None:
     }
     named = {name: one for name, one in passed.items() if not _NUMBER.match(name)}
     told = [one for one in launch_arguments(file, launch) if _NUMBER.match(one)]
-    usual_block = told[0] if len(told) == 1 else str(BLOCK_SIZE)
-    threads = {one.name: usual_block for one in launch.function.parameters if BLOCK.fullmatch(one.name)}
+    named_so = [one.name for one in launch.function.parameters if BLOCK.fullmatch(one.name)]
+    threads = {name: told[0] if len(told) == 1 else str(threads_of(file, launch.function, name)) for name in named_so}
     spelled = _Spelled(file, launch.function, named, threads)
     grid, block = spelled.sizes(launch.grid), spelled.sizes(launch.block)
     if grid is None or block is None or math.prod(int(one) for one in block if _NUMBER.match(one)) > _MOST_THREADS:
         return None
     shared = spelled.of(launch.shared) if launch.shared is not None else "0"
     return f"<<<{_written(grid)}, {_written(block)}{_with_shared(file, kernel, shared)}>>>"
+
+
+def threads_of(file: File, function: Function, name: str) -> int:
+    """How many threads a parameter of a launching function may say: fewer where a block has it as its side."""
+    own = (one for one in file.launches if one.function.node == function.node)
+    blocks = (dimensions(file, one, one.block) for one in own if one.block is not None)
+    words = (re.findall(r"\w+", " ".join(map(file.source.content, sizes))) for sizes in blocks)
+    return _SIDE if any(one.count(name) > 1 for one in words) else _BLOCK_SIZE
 
 
 def launch_arguments(file: File, launch: Launch) -> list[str]:

@@ -15,7 +15,7 @@ from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import STRETCH, extents
 from kernelwright.source.cuda.flattened import flattened, with_structures
 from kernelwright.source.cuda.flow import Flow
-from kernelwright.source.cuda.geometry import BLOCK, BLOCK_SIZE, NO_SIZE, as_written, passed_on, told, usual
+from kernelwright.source.cuda.geometry import BLOCK, NO_SIZE, as_written, passed_on, threads_of, told, usual
 from kernelwright.source.cuda.numbers import Numbers
 from kernelwright.source.cuda.stretches import begins
 from kernelwright.source.cuda.text import field, is_inside, of_type
@@ -320,7 +320,8 @@ def _argument(
     if one.name in sizes or one.name in plan.launched:
         return plan.launched.get(one.name) or str(sizes[one.name])
     if WHOLE.match(base):
-        return str(known.get(one.name, _SMALL if not BLOCK.fullmatch(one.name) else BLOCK_SIZE))
+        usual_number = threads_of(file, plan.entry, one.name) if BLOCK.fullmatch(one.name) else _SMALL
+        return str(known.get(one.name, usual_number))
     if (array := ARRAY.match(base)) is not None:
         each = "1" if WHOLE.match(file.aliases.get(array[1], array[1])) else "0.75"
         return f"({', '.join([each] * int(array[2]))}{',' if array[2] == '1' else ''})"
