@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import cuda_files, summary
-from benchmarks.real_kernels import Found, examine, files_of, recorded_in
+from benchmarks.real_kernels import Found, enabled, examine, files_of, recorded_in
 from benchmarks.trials import NoDevice, in_time
 from benchmarks.versions import versions
 
@@ -90,7 +90,17 @@ def drawn_of_cuda(raw: Path, places: Sequence[Path], count: int) -> list[tuple[F
     rows = [row for row in cuda_files.rows_of(raw) if any(Path(row.file).is_relative_to(place) for place in places)]
     having = [(one, row) for row in rows for one in row.kernels if one.with_gpu]
     chosen = random.Random(0).sample(having, min(count, len(having)))
-    return [(one, cuda_files.text_with(cuda_files.text_of(Path(row.file)), row.lines)) for one, row in chosen]
+    texts = [cuda_files.text_with(cuda_files.text_of(Path(row.file)), row.lines) for _, row in chosen]
+    return [(_offered_now(one, text), text) for (one, _), text in zip(chosen, texts, strict=True)]
+
+
+def _offered_now(one: Found, text: str) -> Found:
+    """The kernel with what is offered for it by this version, not by that of the count."""
+    kernel = next(kernel for kernel in cuda_files.SUPPORT.kernels(text) if kernel.name == one.kernel)
+    workload = cuda_files.SUPPORT.workload(text, kernel.entry)
+    if isinstance(workload, Refusal):
+        return one
+    return dataclasses.replace(one, with_gpu=enabled(one.file, text, kernel, workload, True, cuda_files.SUPPORT))
 
 
 def part(text: str) -> slice:

@@ -108,6 +108,7 @@ def told_in(section: str) -> tuple[str, dict[str, float]]:
         ("The same with larger operands rounded as they are read", "kernelbench-reduced-again-h200"),
         ("Convolutions", "kernelbench-convolutions-h100"),
         ("Convolutions from fp16 parts", "kernelbench-convolutions-h200"),
+        ("Convolutions with a faster turn", "kernelbench-convolutions-again-h200"),
     ],
 )
 def test_the_words_on_single_tasks_are_those_of_their_summary(section: str, name: str) -> None:
@@ -129,6 +130,7 @@ def test_the_words_on_single_tasks_are_those_of_their_summary(section: str, name
         ("Whole models after the gate's mending", "kernelbench-models-fourth-h200"),
         ("The same with larger operands rounded as they are read", "kernelbench-reduced-again-h200"),
         ("Convolutions from fp16 parts", "kernelbench-convolutions-h200"),
+        ("Convolutions with a faster turn", "kernelbench-convolutions-again-h200"),
     ],
 )
 def test_the_means_are_those_of_their_summary(section: str, name: str) -> None:
