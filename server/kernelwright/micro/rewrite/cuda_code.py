@@ -64,7 +64,7 @@ def other_threads(file: File, function: Function) -> Node | None:
     """The first call in a kernel of a function of this file, or use of a macro, that itself asks which thread it is."""
     asking = {one.name for one in file.functions if not one.is_kernel and _BUILT_IN_WORD.search(_body(file, one))}
     asking |= {name for name, value in file.defines.items() if _BUILT_IN_WORD.search(value)}
-    for node in of_type(file.source.tree.root_node, "preproc_function_def"):
+    for node in file.function_macros:
         name = field(node, "name")
         if name is not None and _BUILT_IN_WORD.search(file.source.content(node)):
             asking.add(file.source.content(name))
@@ -85,7 +85,7 @@ def hiding_macro(names: Names, node: Node, known: frozenset[str] | None = None) 
     """The first use of a macro that speaks of the function's names, or of those that are `known`, without being given them."""
     known = known if known is not None else _all(names)
     hiding = {name for name, value in names.file.defines.items() if _free(known, value, "")}
-    for one in of_type(names.file.source.tree.root_node, "preproc_function_def"):
+    for one in names.file.function_macros:
         name, listed, value = field(one, "name"), field(one, "parameters"), field(one, "value")
         if name is not None and listed is not None and value is not None:
             content = names.file.source.content

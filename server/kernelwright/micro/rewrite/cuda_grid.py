@@ -269,7 +269,7 @@ def rounds_up(file: File, name: str) -> bool:
 
     One that the file does not define is taken at its name, as `ceil_div`: the gate sees what a kernel comes to.
     """
-    for node in of_type(file.source.tree.root_node, "preproc_function_def"):
+    for node in file.function_macros:
         parameters, value = field(node, "parameters"), field(node, "value")
         if _names(file, field(node, "name"), name) and parameters is not None and value is not None:
             return _rounds([file.source.content(one) for one in parameters.named_children], file.source.content(value))

@@ -46,7 +46,7 @@ def works_together(file: File, kernel: Function) -> Refusal | None:
 
 def macros_with(file: File, words: tuple[str, ...]) -> Iterator[str]:
     """The macros of a file that stand for something with one of these words in it."""
-    for node in of_type(file.source.tree.root_node, "preproc_function_def", "preproc_def"):
+    for node in file.macro_nodes:
         macro, value = field(node, "name"), field(node, "value")
         if macro is not None and value is not None and set(words) & set(re.findall(r"\w+", file.source.content(value))):
             yield file.source.content(macro)

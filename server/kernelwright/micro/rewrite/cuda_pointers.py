@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kernelwright.source.cuda import File, Function, Launch
-from kernelwright.source.cuda.text import field, of_type, walk
+from kernelwright.source.cuda.text import field, of_type, spelled
 
 READ, WRITE, UNKNOWN = "read", "write", "unknown"
 _LOADS = ("__ldg", "__ldcg", "__ldca", "__ldcs", "__ldlu", "__ldcv")
@@ -45,11 +45,9 @@ def written(file: File, function: Function) -> frozenset[str]:
 def mentions(file: File, function: Function) -> tuple[Node, ...]:
     """Where the text speaks of a function apart from its definition and its launches."""
     known = {function.name_node.start_byte, *(_callee(one).start_byte for one in file.launches_of(function.name))}
-    return tuple(
-        node
-        for node in walk(file.source.tree.root_node)
-        if node.type in _NAMES and node.start_byte not in known and file.source.content(node) == function.name
-    )
+    written = re.compile(rf"\b{re.escape(function.name)}\b".encode())
+    found = spelled(file.source, written, *_NAMES)
+    return tuple(node for node in found if node.start_byte not in known and file.source.content(node) == function.name)
 
 
 def _callee(launch: Launch) -> Node:
@@ -193,10 +191,7 @@ class _Follower:
         called = [one for one in self._file.functions if one.name == name]
         if any("&" in self._content(one.node) for function in called for one in function.parameters):
             return UNKNOWN
-        is_macro = any(
-            (field(one, "name") or one).text == name.encode()
-            for one in of_type(self._file.source.tree.root_node, "preproc_function_def")
-        )
+        is_macro = any((field(one, "name") or one).text == name.encode() for one in self._file.function_macros)
         return UNKNOWN if is_macro or _SWAPS.search(name) else READ
 
     def _is_declared(self, node: Node) -> bool:

@@ -1,5 +1,7 @@
 """`const` and `__restrict__` on the pointers of a kernel through which nothing is written."""
 
+import re
+
 from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_buffers import roots
@@ -7,7 +9,7 @@ from kernelwright.micro.rewrite.cuda_patch import Patch
 from kernelwright.micro.rewrite.cuda_pointers import READ, mentions, uses, written
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.source.cuda import Launch, Parameter
-from kernelwright.source.cuda.text import field, of_type
+from kernelwright.source.cuda.text import field, of_type, spelled
 from kernelwright.values import Refusal
 
 _NAMED_CASTS = ("reinterpret_cast", "static_cast")
@@ -113,7 +115,8 @@ def _called_in_place(sight: CudaSight, launch: Launch, one: Node, two: Node) -> 
     if sight.content(one) not in places or sight.content(two) not in places:
         return None
     first, second = places.index(sight.content(one)), places.index(sight.content(two))
-    for call in of_type(sight.file.source.tree.root_node, "call_expression"):
+    named = re.compile(rf"\b{re.escape(launch.function.name)}\b".encode())
+    for call in spelled(sight.file.source, named, "call_expression"):
         callee, listed = field(call, "function"), field(call, "arguments")
         if callee is None or listed is None or sight.content(callee) != launch.function.name:
             continue

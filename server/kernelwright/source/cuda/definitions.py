@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.source.cuda.text import Source, field, of_type, parse, parse_apart, walk
+from kernelwright.source.cuda.text import Source, field, of_type, parse, parse_apart, spelled, walk
 
 HOLDERS = frozenset(
     (
@@ -21,6 +21,7 @@ _QUALIFIER = re.compile(
     r"__(?:global|device|host)__|\b(?:static|inline|extern|constexpr|__forceinline__|__noinline__)\b"
 )
 _RESTRICT = re.compile(r"\b(?:__restrict(?:__)?|restrict|[A-Z0-9_]*RESTRICT_*)\b")  # or a macro that stands for it
+_DEFINED = re.compile(rb"#[ \t]*define\b")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+(.*\S)", re.M)
 _CONTINUED = re.compile(r"\\\r?\n")
 MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\(([\w, \t]*)\)[ \t]*((?:[^\\\n]|\\\r?\n)*)", re.M)
@@ -166,6 +167,16 @@ class File:
         value = field(first, "value")
         number = self.number(self.source.content(value)) if value is not None else 0
         return f"kw_enum<{number or 0}>"
+
+    @functools.cached_property
+    def macro_nodes(self) -> tuple[Node, ...]:
+        """The definitions of macros in order, those that take arguments among them."""
+        return tuple(spelled(self.source, _DEFINED, "preproc_def", "preproc_function_def"))
+
+    @functools.cached_property
+    def function_macros(self) -> tuple[Node, ...]:
+        """The macros that take arguments."""
+        return tuple(one for one in self.macro_nodes if one.type == "preproc_function_def")
 
     @functools.cached_property
     def constants(self) -> dict[str, str]:

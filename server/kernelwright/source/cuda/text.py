@@ -96,6 +96,16 @@ def of_type(node: Node, *types: str) -> Iterator[Node]:
     return (one for one in walk(node) if one.type in types)
 
 
+def spelled(source: Source, pattern: re.Pattern[bytes], *types: str) -> Iterator[Node]:
+    """The nodes of these types around what a pattern finds in the text, without a walk through its whole tree."""
+    for match in pattern.finditer(source.source):
+        node = source.tree.root_node.descendant_for_byte_range(match.start(), match.end())
+        while node is not None and node.type not in types:
+            node = node.parent
+        if node is not None:
+            yield node
+
+
 def field(node: Node | None, *names: str) -> Node | None:
     """The child that is reached by field names, None where one of them is missing."""
     for name in names:
