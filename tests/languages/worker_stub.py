@@ -21,6 +21,9 @@ class Toy:
     emulator = "nothing"
     needs_interpreter = False
 
+    def caveats(self, module: ModuleType) -> Sequence[str]:
+        return ()
+
     def prepare(self, path: str, texts: Sequence[str]) -> None:
         """Nothing is compiled."""
 

@@ -25,6 +25,13 @@ def test_an_end_in_words(code: int | None, words: str) -> None:
     assert found.line == 6
 
 
+def test_what_the_code_printed_last_is_told() -> None:
+    log = "warming up\n[CUDA ERROR] at file solve.cu:9:\ninvalid configuration argument\n\n"
+    words = "exit code 1 after it had printed `invalid configuration argument`: remove the call of exit()"
+    assert words in ended(1, log).message
+    assert "exit code 1: remove" in ended(1, "").message
+
+
 def test_a_fault_of_ours_has_a_traceback() -> None:
     log = "Traceback (most recent call last):\nKeyError: 1\n"
     assert "Kernelwright's own process around the code failed" in ended(OWN_FAULT, log).message

@@ -8,6 +8,7 @@ from kernelwright.values import Failure, FailureKind
 
 OWN_FAULT = 70  # the exit code of a process that failed outside of the user's code; sysexits calls it EX_SOFTWARE
 BROKEN = 71  # of a process whose own part failed after it had run user code
+_LONGEST = 120  # characters of what code has printed
 _SIGNALS = {
     signal.SIGSEGV: "a segmentation fault (SIGSEGV): look for an access out of bounds",
     signal.SIGBUS: "a bus error (SIGBUS): look for an access out of bounds, or a full disk",
@@ -33,11 +34,17 @@ def ended(code: int | None, log: str, path: str = "") -> Failure:
             "Python's modules as they are."
         )
     elif code >= 0:
-        message = f"The code ended the process with exit code {code}: remove the call of exit()."
+        message = f"The code ended the process with exit code {code}{_said_last(log)}: remove the call of exit()."
     else:
         words = _SIGNALS.get(signal.Signals(-code)) if -code in signal.valid_signals() else None
         message = f"The code crashed{at} with {words or f'signal {-code}'}."
     return Failure(FailureKind.CRASHED, message, log, line)
+
+
+def _said_last(log: str) -> str:
+    """The last line that the code printed, as a part of a sentence: a check of CUDA's errors tells there why it exits."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return f" after it had printed `{lines[-1][:_LONGEST]}`" if lines and "Fatal Python error" not in log else ""
 
 
 def line_in_dump(log: str, path: str) -> int | None:

@@ -58,7 +58,7 @@ def verify(bench: Bench, contender: Contender, report: Report, between: Callable
     trial, evidence = bench.trial, bench.evidence
     limits = trial.limits
     _same_interface(trial, evidence)
-    evidence.caveats += added_reads(trial.candidate, trial.baseline)
+    evidence.caveats += [*added_reads(trial.candidate, trial.baseline), *bench.language.caveats(bench.baseline)]
     scope, planned = SCOPES[limits.effort], variations(workload(bench), limits, cap(bench))
     ahead = Ahead(bench, planned)
     attributes_move_alike(bench, contender, planned[0], ahead.look)

@@ -40,6 +40,9 @@ class WorkerLanguage(Protocol):
         Called in the judge; what is wrong with a text is left for `load` to say.
         """
 
+    def caveats(self, module: ModuleType) -> Sequence[str]:
+        """What a verdict on a loaded text has to say of how it was loaded."""
+
     def load(self, path: str, text: str, name: str) -> ModuleType:
         """Runs the text of the file `path` as a module with the workload's entry; `name` says what it is loaded for.
 

@@ -75,10 +75,11 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Built:
-    """A library, and whether the emulator is in it."""
+    """A library, whether the emulator is in it, and the headers that are not here, in whose place it has empty ones."""
 
     library: Path
     emulated: bool
+    missing: tuple[str, ...] = ()
 
 
 class Around(NamedTuple):
@@ -163,7 +164,7 @@ def _emulated(beside: Path, text: str, around: Around, *, recorded: bool = False
     name = _key(key, *_told(headers), *around.missing, compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
-        return Built(found, True)
+        return Built(found, True, around.missing)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, thing, library = (Path(scratch, name) for name in (SOURCE, "text.o", "text.so"))
         made = translation.translated(text, written(headers, beside, text, Path(scratch)), probes=not recorded)
@@ -179,7 +180,7 @@ def _emulated(beside: Path, text: str, around: Around, *, recorded: bool = False
         check(command, text, made)
         objects = [str(_runtime(compiler, one)) for one in _RUNTIME]
         check((compiler.program, str(thing), *objects, *_LINKED, "-o", str(library)), text, made)
-        return Built(_kept(library, name), True)
+        return Built(_kept(library, name), True, around.missing)
 
 
 def syntax_only() -> Sequence[str]:
@@ -209,7 +210,7 @@ def _for_gpu(beside: Path, text: str, around: Around) -> Built:
     name = _key(made.text, *_told(headers), *around.missing, compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:
-        return Built(found, False)
+        return Built(found, False, around.missing)
     with tempfile.TemporaryDirectory(prefix="kernelwright-cuda-") as scratch:
         source, library = Path(scratch, SOURCE), Path(scratch, "text.so")
         source.write_text(made.text, encoding="utf-8", errors="surrogatepass")
@@ -217,7 +218,7 @@ def _for_gpu(beside: Path, text: str, around: Around) -> Built:
             Path(scratch, around.front.place.name).write_text(around.front.text, encoding="utf-8")
         options = (*searched(beside, headers), *around.flags(Path(scratch), Path(scratch)))
         check((compiler.program, *flags, *options, str(source), "-o", str(library)), text, made)
-        return Built(_kept(library, name), False)
+        return Built(_kept(library, name), False, around.missing)
 
 
 def _runtime(compiler: Compiler, source: str) -> Path:

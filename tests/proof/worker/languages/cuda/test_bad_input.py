@@ -25,7 +25,7 @@ __global__ void twice(const float* x, float* y, int n) {
     ("text", "message"),
     [
         (
-            '#include "nowhere.h"\n' + KERNEL,
+            '#include "nowhere.h"\n' + KERNEL.replace("2.0f", "FACTOR"),
             "The file does not compile at line 1, column 10: nowhere.h: No such file or directory.",
         ),
         (

@@ -122,6 +122,9 @@ def test_a_header_that_is_not_here_is_left_out_where_nothing_of_it_is_used(tmp_p
     module, y = LANGUAGE.load(str(tmp_path / "one.cu"), text, "test"), torch.zeros(4)
     module.one[(1,), (4,), 0](y)
     assert y.tolist() == [1.0] * 4
+    assert [one.split(", ")[0] for one in LANGUAGE.caveats(module)] == [
+        f"with an empty header in place of {name}" for name in ("mpi.h", "of/others.hpp")
+    ]
     LANGUAGE.unload(module)
     with pytest.raises(JobFailed) as failed:
         LANGUAGE.load(str(tmp_path / "one.cu"), text.replace("= 1", "= ONE"), "test")

@@ -35,6 +35,11 @@ class Cuda:
         with ThreadPoolExecutor(max(1, cores // 2)) as pool:
             list(pool.map(built, dict.fromkeys(texts)))
 
+    def caveats(self, module: ModuleType) -> Sequence[str]:
+        return [
+            f"with an empty header in place of {name}, which is not here" for name in modules.missing_headers(module)
+        ]
+
     def load(self, path: str, text: str, name: str) -> ModuleType:
         return modules.load(path, text, name)
 

@@ -82,6 +82,12 @@ def unload(module: ModuleType) -> None:
     vars(module).clear()
 
 
+def missing_headers(module: ModuleType) -> tuple[str, ...]:
+    """The headers of a text that `load` had nothing but their names of."""
+    library = vars(module).get("_library")
+    return library.built.missing if library is not None else ()
+
+
 def on_gpu() -> bool:
     """Whether texts are compiled for the GPU that is here."""
     return torch.cuda.is_available() and os.environ.get("TRITON_INTERPRET") != "1"

@@ -23,6 +23,9 @@ class Python:
     def prepare(self, path: str, texts: Sequence[str]) -> None:
         """Nothing is compiled ahead."""
 
+    def caveats(self, module: ModuleType) -> Sequence[str]:
+        return ()
+
     def load(self, path: str, text: str, name: str) -> ModuleType:
         return modules.load_module(path, text, name)
 
