@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import importlib.util
 from collections.abc import Iterator
 
 import pytest
@@ -23,10 +22,8 @@ ASKED = {id: strategy for id, strategy in registry().items() if strategy.intent 
 
 
 def marks(strategy: Strategy) -> list[pytest.MarkDecorator]:
-    """Kernels in CuTe DSL run on a GPU only, where that is installed."""
-    installed = importlib.util.find_spec("cutlass") is not None
-    lacking = pytest.mark.skipif(not installed, reason="nvidia-cutlass-dsl is not installed")
-    return [pytest.mark.gpu, lacking] if "cutlass" in strategy.example.after else []
+    """Kernels in CuTe DSL run on a GPU only."""
+    return [pytest.mark.gpu] if "cutlass" in strategy.example.after else []
 
 
 class Bench:
