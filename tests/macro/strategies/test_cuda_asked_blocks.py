@@ -186,9 +186,10 @@ def test_the_number_of_threads_is_not_known_where_the_launcher_changes_it_or_ano
     assert "no number that this file says" in refusal(cuda_launch_geometry.STRATEGY, outer)
 
 
-def test_a_size_that_the_kernel_is_given_is_no_number_of_threads() -> None:
-    rows = SCALED.replace("<<<grid_size, block_size>>>", "<<<m, n>>>")
-    assert "no number that this file says" in refusal(cuda_launch_geometry.STRATEGY, rows)
+@pytest.mark.parametrize("strategy", [*KEPT, pytest.param(cuda_launch_geometry.STRATEGY, id="launch-geometry")])
+def test_a_size_that_the_kernel_is_given_is_no_number_of_threads(strategy: Strategy) -> None:
+    rows = SCALED.replace("<<<grid_size, block_size>>>", "<<<(64 * m + n - 1) / n, n>>>")  # right where n is 64 alone
+    assert "no number that this file says" in refusal(strategy, rows)
 
 
 def test_a_pointer_that_moves_on_is_kept() -> None:

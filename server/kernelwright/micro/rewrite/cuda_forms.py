@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from kernelwright.micro.rewrite.cuda_code import unsettled
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
-from kernelwright.source.cuda import File, Function, Launch
+from kernelwright.source.cuda import File, Launch
 from kernelwright.source.cuda.accesses import Access
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import dimensions
@@ -38,21 +38,10 @@ def with_numbers(sight: CudaSight) -> CudaSight | None:
     asked = {name for one in sight.launches if one.block is not None for name in _read(sight.file, one)}
     for function in {one.function.node.start_byte: one.function for one in sight.launches}.values():
         numbers = sight.numbers_given(function)
-        written = asked & numbers.keys() - _passed_on(sight.file, function)
         for node in of_type(function.body, *_NAMES):
-            if (name := sight.content(node)) in written:
+            if (name := sight.content(node)) in asked & numbers.keys():
                 patch.replace(node, str(numbers[name]))
     return sight.rewritten(patch.text) if patch.text != sight.source else None
-
-
-def _passed_on(file: File, function: Function) -> set[str]:
-    """The names behind what a function passes to kernels, and to functions that it calls for what they do."""
-    names, found = Names(file, function), set[str]()
-    for statement in of_type(function.body, "expression_statement"):
-        for one in walk(statement, lambda each: each.type != "kernel_call_syntax"):
-            if one.type == "argument_list":
-                found |= names.behind(one)
-    return found
 
 
 def _read(file: File, launch: Launch) -> frozenset[str]:

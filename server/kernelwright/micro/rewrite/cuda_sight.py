@@ -14,6 +14,7 @@ from kernelwright.source.cuda.definitions import read_apart
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import dimensions
 from kernelwright.source.cuda.syntax import Fault, syntax_problem
+from kernelwright.source.cuda.text import of_type, walk
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Call, Device, Kernel, Refusal, TensorSpec, Workload
 
@@ -103,12 +104,15 @@ class CudaSight:
         return tuple(size for size in sizes if size is not None) if None not in sizes else None
 
     def numbers_given(self, function: Function) -> dict[str, int]:
-        """The parameters of a function that the performance case has numbers for, where its body leaves them as they are."""
+        """The parameters that only a function's launches hang on, as `block_size`, with their numbers in the performance case.
+
+        A size that kernels are given, and what the body changes, is none of them.
+        """
         if function.name != self.entry:
             return {}
-        assigned = Names(self.file, function).assigned
+        others = {*Names(self.file, function).assigned, *_passed_on(self.file, function)}
         return {
-            key: value for key, value in self.given.items() if type(value) is int and value > 0 and key not in assigned
+            key: value for key, value in self.given.items() if type(value) is int and value > 0 and key not in others
         }
 
     @functools.cached_property
@@ -141,6 +145,16 @@ class CudaSight:
     def tensor(self, parameter: str) -> TensorSpec | None:
         found = self.value(parameter)
         return found if isinstance(found, TensorSpec) else None
+
+
+def _passed_on(file: File, function: Function) -> set[str]:
+    """The names behind what a function passes to kernels, and to functions that it calls for what they do."""
+    names, found = Names(file, function), set[str]()
+    for statement in of_type(function.body, "expression_statement"):
+        for one in walk(statement, lambda each: each.type != "kernel_call_syntax"):
+            if one.type == "argument_list":
+                found |= names.behind(one)
+    return found
 
 
 def cuda_sight(text: str, kernel: Kernel, workload: Workload | None, device: Device) -> CudaSight | Refusal:
