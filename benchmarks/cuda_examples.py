@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--gpus", default="", help="device numbers, separated by commas")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()  # names may follow options
     names = given.names or sorted(file.stem for file in FOLDER.glob("*.cu"))
     free: queue.Queue[str] = queue.Queue()
     gpus = given.gpus.split(",")

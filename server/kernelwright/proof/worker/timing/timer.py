@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ _FLUSH_AT_LEAST = 128 << 20
 # Writes over L2 before a call, which keep the GPU busy for some 0.2 ms while the call is launched, so that launch latency is
 # not what is timed; where launching takes longer, as on a busy machine, for some 0.8 ms.
 FLUSHES, MORE_FLUSHES = 4, 16
+_LOOKS = 5  # samples that tell whether launches are hidden
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,13 @@ def interleaved(
 ) -> dict[str, np.ndarray]:
     """Milliseconds per call; sample i of every contestant is from round i, and each round has its own random order.
 
-    There are as many rounds as `rounds_for` says. Raises what a contestant raises.
+    There are as many rounds as `rounds_for` says. Flushes are longer for all where they do not hide the launches of one.
+    Raises what a contestant raises.
     """
-    batches: dict[str, int] = {}
-    cost = 0.0
-    for name, contestant in contestants.items():
-        batches[name], seconds = _warmed(contestant, clock)
-        cost += seconds
+    batches = {name: _warmed(contestant, clock) for name, contestant in contestants.items()}
+    if not all(_hidden(contestant, batches[name], clock) for name, contestant in contestants.items()):
+        clock = replace(clock, flushes=MORE_FLUSHES)
+    cost = sum(_seconds(contestant, batches[name], clock) for name, contestant in contestants.items())
     rounds, floor = rounds_for(budget, cost, fewest, most or MOST[clock.device])
     samples: dict[str, list[float]] = {name: [] for name in contestants}
     order, shuffle = list(contestants), random.Random(0).shuffle
@@ -138,8 +139,8 @@ def set_threads(limits: Limits) -> None:
     torch.set_num_threads(min(limits.threads if limits.threads > 0 else _physical_cores() or usable, usable))
 
 
-def _warmed(contestant: Contestant, clock: Clock) -> tuple[int, float]:
-    """(calls per sample, seconds per sample with what surrounds it), after compiling and warming up."""
+def _warmed(contestant: Contestant, clock: Clock) -> int:
+    """Calls per sample, after compiling and warming up."""
     begun = _now()
     _once(contestant, clock)
     if (_now() - begun) < 1_000_000_000:
@@ -150,9 +151,19 @@ def _warmed(contestant: Contestant, clock: Clock) -> tuple[int, float]:
     batch = 1
     if not clock.cuda and contestant.prepare is None and single < SHORTEST_SAMPLE["cpu"]:
         batch = int(np.ceil(SHORTEST_SAMPLE["cpu"] / max(single, 1e-7)))
+    return batch
+
+
+def _hidden(contestant: Contestant, batch: int, clock: Clock) -> bool:
+    """Whether the launches of most samples are hidden by the flush before them."""
+    return not clock.cuda or sum(one_sample(contestant, batch, clock).hidden for _ in range(_LOOKS)) > _LOOKS // 2
+
+
+def _seconds(contestant: Contestant, batch: int, clock: Clock) -> float:
+    """What a sample takes with what surrounds it."""
     begun = _now()
     one_sample(contestant, batch, clock)
-    return batch, max((_now() - begun) / 1e9, 1e-6)
+    return max((_now() - begun) / 1e9, 1e-6)
 
 
 def _once(contestant: Contestant, clock: Clock) -> None:
