@@ -105,6 +105,10 @@ async def test_a_workload_is_found_and_written_only_when_asked_to(agent: Agent) 
     inferred = await agent.data("infer_workloads", file="softmax.py")
     assert inferred["entries"][0]["lines"]
     assert inferred["written"] == []
+    named = await agent.data("infer_workloads", file="softmax.py", kernel="softmax_kernel")
+    assert named["entries"] == inferred["entries"]
+    said = await agent.refused("infer_workloads", file="softmax.py", kernel="soft_max")
+    assert "soft_max" in said
     recorded = await agent.data("record_workloads", command=["python", "bench.py"])
     assert [row["lines"] for row in recorded["entries"]] == [["softmax(randn(6, 40))"]]
     assert file.read_text() == bare

@@ -12,7 +12,7 @@ from kernelwright.languages import of_file
 from kernelwright.mistakes import BadInput
 from kernelwright.recording import Entry, Recorded
 from kernelwright.tools.asking import Asked, Report, Told, carried_out, told
-from kernelwright.tools.parameters import File, Write
+from kernelwright.tools.parameters import File, OneKernel, Write
 from kernelwright.tools.results import EntryRow, Lines
 from kernelwright.tools.workspace import Opened, Workspace, given, no_answer
 from kernelwright.values import Failure, apply
@@ -49,7 +49,7 @@ async def record_workloads(command: Command, asked: Asked, write: Write = False)
     return _told(workspace, found, said, written)
 
 
-async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Told[Lines]:
+async def infer_workloads(file: File, asked: Asked, kernel: OneKernel = None, write: Write = False) -> Told[Lines]:
     """Guess workload lines for the kernels of a file that have none, and keep those that ran.
 
     Use it where no test calls the kernels. The sizes are guesses: look at them, and have the user agree, before you time them.
@@ -59,7 +59,8 @@ async def infer_workloads(file: File, asked: Asked, write: Write = False) -> Tol
     async def work(report: Report, cancel: asyncio.Event) -> tuple[list[Recorded], list[str]]:
         async with workspace.writing:
             opened = workspace.open(file)
-            entries = entries_of(opened.path, opened.text)
+            wanted = opened.kernel(kernel).name if kernel else None
+            entries = [one for one in entries_of(opened.path, opened.text) if wanted is None or wanted in one.kernels]
             found = []
             for entry in (entry for entry in entries if lacks_workload(entry, opened.text, opened.support)):
                 answer = await workspace.engine.infer(
