@@ -49,6 +49,7 @@ _LINKED = ("-shared", "-Wl,-Bsymbolic", "-ldl")
 _ANY_ERROR = re.compile(r"(?:error|undefined reference)[: ]+(.*)")
 _BELOW = r"(\w[\w-]*(?:[./]\w[\w-]*)*)"  # a path that leads nowhere else
 _MISSING = re.compile(rf"error: '?{_BELOW}(?:' file not found|: No such file or directory)")
+_HALVES = re.compile(r"half|bf16|bfloat|fp16")  # else their headers, which nvcc takes long to read, are left out
 _UNKNOWN_GPU = re.compile(r"nvcc fatal\s*: (?:Unsupported gpu architecture|Value) '(\w+)'")
 NO_COMPILER = (
     "CUDA C++ is run by an emulator without a GPU, which needs a C++ compiler: install g++ (`apt install g++`)."
@@ -207,6 +208,8 @@ def _for_gpu(beside: Path, text: str, around: Around) -> Built:
         *("-Xlinker", "--wrap=cudaLaunchKernel,--wrap=__cudaLaunchKernel,-Bsymbolic"),
     )
     headers = around.headers(beside, text)
+    if any(_HALVES.search(one) for one in (text, *(header.text for header in headers))):
+        flags = (*flags, "-DKW_HALVES")
     name = _key(made.text, *_told(headers), *around.missing, compiler.version, *flags, _emulator_digest())
     found = _found(name)
     if found is not None:

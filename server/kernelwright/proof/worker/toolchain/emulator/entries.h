@@ -14,8 +14,10 @@ template <class T> struct Element { static constexpr Kind kind() { return {"", "
 #define KW_ELEMENT(type, word) \
   template <> struct Element<type> { static constexpr Kind kind() { return {"", word, 0, ""}; } };
 KW_ELEMENT(void, "void") KW_ELEMENT(float, "float32") KW_ELEMENT(double, "float64") KW_ELEMENT(bool, "bool")
+#if defined(KW_HALVES) || !defined(__NVCC__)
 KW_ELEMENT(__half, "float16") KW_ELEMENT(__nv_bfloat16, "bfloat16")
 KW_ELEMENT(__half2, "float16x2") KW_ELEMENT(__nv_bfloat162, "bfloat16x2")
+#endif
 constexpr Kind signed_integer(size_t bytes) { return {"", "int", 8 * bytes, ""}; }
 template <class T> constexpr Kind scalar() {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)

@@ -1,8 +1,10 @@
 // Put in front of a text that nvcc compiles: its entries are registered, and what it launches goes to the caller's stream.
 #pragma once
+#include <cuda_runtime.h>
+#ifdef KW_HALVES
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
+#endif
 
 #include "entries.h"
 
