@@ -41,6 +41,13 @@ CASES = {
     "in groups": conv("8, 40, 3, padding=1, groups=2", DEEP, "return torch.relu(self.conv(x))"),
     "depthwise": conv("6, 6, 3, padding=1, groups=6", IMAGE, "return torch.relu(self.conv(x))"),
     "depthwise of one dim": conv("8, 8, 4, stride=3, groups=8", LINE, kind="Conv1d"),
+    "depthwise, of planes": conv(
+        "3, 3, (3, 5), padding=(1, 2), bias=False, groups=3", "torch.randn(2, 3, 27, 25)", "return torch.relu(self.conv(x))"
+    ),
+    "depthwise of one dim, of planes": conv("3, 3, 4, stride=2, groups=3", "torch.randn(2, 3, 1203)", kind="Conv1d"),
+    "depthwise of three dims, of planes": conv(
+        "2, 2, 3, groups=2", "torch.randn(2, 2, 10, 11, 12)", ADDED, kind="Conv3d", more=OTHER.format("2, 2, 8, 9, 10")
+    ),
     "a function's": module(
         "return nn.functional.conv2d(x, self.weight, stride=2)", "self.weight = nn.Parameter(torch.randn(18, 6, 3, 3))", IMAGE
     ),
@@ -79,6 +86,20 @@ def test_every_kind_agrees_with_eager_mode() -> None:
     wide = [name for name, text in CASES.items() if "relu" not in text and "other" not in text]
     pairs = [[name, text, rewritten(CONVOLUTION, text)[0], name in wide] for name, text in CASES.items()]
     assert problems(pairs) == {}
+
+
+def test_a_program_makes_results_of_one_plane_where_all_of_them_have_the_same_weights() -> None:
+    for name in ("depthwise, of planes", "depthwise of one dim, of planes", "depthwise of three dims, of planes"):
+        *of_planes, flat = rewritten(CONVOLUTION, CASES[name])
+        assert of_planes, name
+        assert all("mask" not in line_with("tl.load(weight_ptr", text) for text in of_planes), name
+        assert "mask=mask" in line_with("tl.load(weight_ptr", flat)  # neighbouring results, of whichever plane
+    small = rewritten(CONVOLUTION, CASES["depthwise"])  # planes of 99 results
+    assert all("mask=mask" in line_with("tl.load(weight_ptr", text) for text in small)
+
+
+def line_with(part: str, text: str) -> str:
+    return next(line for line in text.splitlines() if part in line)
 
 
 def test_products_of_rounded_operands_are_for_gpus_where_eager_mode_rounds_too() -> None:

@@ -10,6 +10,8 @@ from kernelwright.micro.rewrite.printed import Printed, kernel_source, launcher_
 from kernelwright.micro.rewrite.relies import limits
 from kernelwright.nest.form import Axis, Fold, Held, Inside, Let, Load, Nest
 from kernelwright.nest.merge import leading
+from kernelwright.nest.planes import outside
+from kernelwright.nest.sizes import product_text
 from kernelwright.ops.device_functions import DEVICE_FUNCTIONS
 from kernelwright.place.layout import call_text
 from kernelwright.schedule.forms import Blocks
@@ -50,6 +52,8 @@ def launched(nest: Nest, made: Made, launcher: str, words: str, summary: str, ex
 def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Made:
     """The kernel alone, for a launcher that has made `out`."""
     nest = leading(nest)
+    if block.planes:
+        return _kernel_of_planes(nest, name, words, block)
     kernel = Kernel(
         nest, {axis.name: axis.name for axis in nest.axes}, {}, "offsets", lambda axes: "mask" if axes else ""
     )
@@ -70,6 +74,40 @@ def flat_kernel(nest: Nest, name: str, words: str, block: Blocks) -> Made:
     )
     source = kernel_source(
         name, kernel.parameters(["n_elements"], blocks), f"{words}, a block of results a program.", body
+    )
+    return Made(source, tuple(kernel.helpers), launch)
+
+
+def _kernel_of_planes(nest: Nest, name: str, words: str, block: Blocks) -> Made:
+    """The kernel whose programs stay within a plane."""
+    at = outside(nest)
+    outer, inner = nest.spatial[:at], nest.spatial[at:]
+    walked = {name for axis in inner for name in (axis.name, *(part.name for part in axis.parts))}
+    axes = {axis.name: axis.name for axis in nest.axes}
+    kernel = Kernel(nest, axes, {}, "offsets", lambda axes: "mask" if axes & walked else "")
+    wide = ".to(tl.int64)" if launching.is_wide(nest) else ""
+    written = Body(kernel, "[BLOCK]").lines()
+    plane, within = (one[0].name if len(one) == 1 else name for one, name in ((outer, "plane"), (inner, "within")))
+    positions = " * ".join(kernel.index_name(axis) for axis in inner)
+    body = [
+        f"blocks = tl.cdiv({positions}, BLOCK)",
+        f"{plane} = tl.program_id(0){wide} // blocks",
+        f"{within} = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)",
+        f"mask = {within} < {positions}",
+        f"offsets = {plane} * {f'({positions})' if ' ' in positions else positions} + {within}",
+        *places(kernel, outer[0].parts if len(outer) == 1 else outer, plane, asked(kernel)),
+        *places(kernel, inner[0].parts if len(inner) == 1 else inner, within, asked(kernel)),
+        *written,
+        f"tl.store(out_ptr + offsets, {nest.stored.name}, mask=mask)",
+    ]
+    blocks = {"BLOCK": block.size}
+    planes, size = (product_text([axis.extent.text for axis in axes]) for axes in (outer, inner))
+    launch = (
+        f"grid = ({planes} * triton.cdiv({size}, {block.size}),)",
+        call_text(f"{name}[grid]", kernel.arguments([], blocks, block.warps), "", 4),
+    )
+    source = kernel_source(
+        name, kernel.parameters([], blocks), f"{words}, a block of results of a plane a program.", body
     )
     return Made(source, tuple(kernel.helpers), launch)
 

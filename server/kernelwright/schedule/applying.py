@@ -18,12 +18,25 @@ from kernelwright.schedule.operands import are_whole
 from kernelwright.schedule.precisions import PRECISIONS
 from kernelwright.schedule.sizes import Sizes, sizes
 from kernelwright.values import Device
-from kernelwright.values.opts import Backwards, Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
+from kernelwright.values.opts import (
+    Backwards,
+    Block,
+    Group,
+    Loop,
+    Opt,
+    Planes,
+    Precision,
+    Rows,
+    Split,
+    Stages,
+    Tile,
+    Warps,
+)
 
 _USUAL_SIDE = 128
 """Rows or columns up to which a tile may be larger than the result."""
 
-K = TypeVar("K", Tile, Block, Rows, Loop, Split, Group, Stages, Warps, Precision, Backwards)
+K = TypeVar("K", Tile, Block, Rows, Loop, Split, Group, Stages, Warps, Precision, Backwards, Planes)
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ KINDS: Mapping[Form, tuple[Kinds, Kinds]] = {
     Form.REDUCTION: ((Loop, Warps), (Rows, Split)),
     Form.SCAN: ((Warps,), (Rows, Loop)),
     Form.ROWS: ((Warps,), (Rows, Loop, Split, Stages, Backwards)),
-    Form.BLOCKS: ((Block, Warps), ()),
+    Form.BLOCKS: ((Block, Warps), (Planes,)),
     Form.TILES: ((Tile, Warps), ()),
 }
 
@@ -157,6 +170,12 @@ def _steps(case: _Case) -> str | None:
     return None
 
 
+def _planes(case: _Case) -> str | None:
+    if case.find(Planes) is None or case.sizes.plane:
+        return None
+    return "Nothing is read that is the same for all results of a plane."
+
+
 def _dot(case: _Case) -> str | None:
     tile, loop = case.find(Tile), case.find(Loop)
     if tile is None or loop is None:
@@ -205,7 +224,7 @@ def _shared(case: _Case) -> str | None:
 
 
 _CHECKS: tuple[Callable[[_Case], str | None], ...] = (
-    _kinds, _powers, _warps, _block, _extents, _parts, _steps, _dot, _precision, _shared,
+    _kinds, _powers, _warps, _block, _extents, _parts, _steps, _planes, _dot, _precision, _shared,
 )  # fmt: skip
 
 
@@ -253,7 +272,7 @@ _MAKERS: Mapping[Form, Callable[[_Case], Schedule]] = {
     Form.REDUCTION: _reduction,
     Form.SCAN: _scan,
     Form.ROWS: _rows,
-    Form.BLOCKS: lambda case: Blocks(case.get(Block).elements, case.get(Warps).count),
+    Form.BLOCKS: lambda case: Blocks(case.get(Block).elements, case.get(Warps).count, case.find(Planes) is not None),
     Form.TILES: lambda case: Tiles(case.get(Tile).rows, case.get(Tile).columns, case.get(Warps).count),
 }
 

@@ -39,14 +39,15 @@ class Product:
 
 @dataclass(frozen=True)
 class Blocks:
-    """`size` neighbouring results a program."""
+    """`size` neighbouring results a program; `planes`: of one plane, of those axes that windows walk along."""
 
     size: int
     warps: int
+    planes: bool = False
 
     @property
     def described(self) -> str:
-        return f"BLOCK={self.size}, num_warps={self.warps}"
+        return f"BLOCK={self.size}{' of a plane' if self.planes else ''}, num_warps={self.warps}"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kernelwright.nest.form import Axis, Fold, Load, Nest, Walk
 from kernelwright.nest.levels import Levels, levels
 from kernelwright.nest.passes import passes
+from kernelwright.nest.planes import outside, read_by_plane
 from kernelwright.nest.roles import roles
 from kernelwright.nest.rows import axes_of, elements, gives_place
 from kernelwright.nest.stages import stages
@@ -24,7 +25,8 @@ class Sizes:
     are reduced, and what comes of them once more. `windows`: a result takes a window of elements; `plain`: one of each input.
     `again`: rows that read the same elements of the largest tensor. `applied`: what is folded is applied to the elements;
     `turned`: the elements of a row are no neighbours in the result. `joined`: what is folded can be joined from parts of a row.
-    `windowed`: the product is a convolution of fp32 images that it does not read as they are.
+    `windowed`: the product is a convolution of fp32 images that it does not read as they are. `plane`: results along the axes
+    that windows walk along, 0 where nothing is read that hangs on the other axes alone.
     """
 
     form: Form
@@ -40,6 +42,7 @@ class Sizes:
     turned: bool = False
     joined: bool = False
     windowed: bool = False
+    plane: int = 0
 
     @property
     def strip(self) -> bool:
@@ -76,7 +79,8 @@ def sizes(nest: Nest) -> Sizes:
     if sides := turned(nest):
         rows, columns = _numel(sides.rows), _numel(sides.columns)
         return Sizes(Form.TILES, rows, columns, columns, windows=windows)
-    return Sizes(Form.BLOCKS, 1, nest.numel, windows=windows, plain=nest.pointwise)
+    plane = _numel(nest.spatial[outside(nest) :]) if read_by_plane(nest) else 0
+    return Sizes(Form.BLOCKS, 1, nest.numel, windows=windows, plain=nest.pointwise, plane=plane)
 
 
 def _of_rows(nest: Nest, walk: Walk) -> Sizes:

@@ -9,7 +9,20 @@ from kernelwright.schedule.forms import Form
 from kernelwright.schedule.limits import LEAST_OF_A_DOT
 from kernelwright.schedule.sizes import Sizes, sizes
 from kernelwright.values import Device
-from kernelwright.values.opts import Backwards, Block, Group, Loop, Opt, Precision, Rows, Split, Stages, Tile, Warps
+from kernelwright.values.opts import (
+    Backwards,
+    Block,
+    Group,
+    Loop,
+    Opt,
+    Planes,
+    Precision,
+    Rows,
+    Split,
+    Stages,
+    Tile,
+    Warps,
+)
 
 Opts = tuple[Opt, ...]
 
@@ -72,6 +85,13 @@ def _window_product(found: Sizes, rows: int, *numbers: int | str) -> Opts:
 
 def _blocks(found: Sizes, elements: int, warps: int) -> Opts:
     return (Block(elements), Warps(warps))
+
+
+def _in_planes(found: Sizes, elements: int, warps: int) -> Opts | None:
+    """Blocks that a plane fills at least once; 0 elements: a block wherever it comes to lie."""
+    if not elements:
+        return _blocks(found, 512, warps)
+    return (*_blocks(found, elements, warps), Planes()) if found.plane >= elements else None
 
 
 def _tiles(found: Sizes, short: int, long: int, warps: int) -> Opts:
@@ -302,6 +322,7 @@ SPACES: tuple[Space, ...] = (
     ),
     # Eight elements a thread come close to the roof; fewer where each result takes a window.
     Space(Form.BLOCKS, lambda s: s.plain, _blocks, ((1024, 4), (2048, 8), (512, 4), (4096, 8))),
+    Space(Form.BLOCKS, lambda s: s.plane >= 512, _in_planes, ((1024, 4), (512, 4), (2048, 4), (2048, 8), (0, 4))),
     Space(Form.BLOCKS, lambda s: True, _blocks, ((512, 4), (1024, 4), (256, 4), (1024, 8))),
     Space(Form.TILES, lambda s: s.windows, _window_tiles, ((2048, 4), (1024, 4), (4096, 8))),
     # 128 bytes a row of the tile, or more, on either side.

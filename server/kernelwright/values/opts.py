@@ -72,4 +72,12 @@ class Backwards:
     """The last pass over a row begins at its end, which the pass before has left in the cache."""
 
 
-Opt = Tile | Block | Rows | Loop | Split | Group | Stages | Warps | Precision | Backwards
+@dataclass(frozen=True)
+class Planes:
+    """A block of results lies in one plane, of those axes that windows walk along.
+
+    What hangs on the other axes alone, such as the weights of a channel, is read once a program instead of once a result.
+    """
+
+
+Opt = Tile | Block | Rows | Loop | Split | Group | Stages | Warps | Precision | Backwards | Planes
