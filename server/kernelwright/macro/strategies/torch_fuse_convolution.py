@@ -466,7 +466,7 @@ The kernel is an implicit matrix product: rows are channels of the result, colum
 through the channels and the window of the input. A transposed convolution with a stride is made as one convolution for each
 residue of the position, with only those elements of the window that meet the input there: none for some residues where the
 stride and the dilation share a factor. Where each channel is made of one channel alone (depthwise), every lane of a program
-walks through its own window.
+walks through its own window; where planes are large enough, a program stays within one and reads the weights once.
 
 For fp32 two small kernels turn the image and the weight to channels-last fp16 numbers first, scaled by powers of two and with
 a border around the image, so that the loop needs no conditions and reads whole lines. On a GPU eager mode computes fp32
