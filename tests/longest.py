@@ -11,6 +11,7 @@ LONGEST = (
     "proof/test_client.py",
     "proof/worker/languages/cuda/test_gate.py",
     "proof/worker/gate/test_coverage.py",
+    "proof/worker/gate/test_sanitized.py",
     "models/test_hosted.py",
     "nest/test_convolutions.py",
     "macro/strategies/test_cuda_forms_run.py",

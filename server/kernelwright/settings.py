@@ -26,8 +26,9 @@ class Settings:
     effort: str = setting(
         "standard",
         "How much a verification looks at: quick, the most telling cases only, on which no speedup is shown; standard; or "
-        "paranoid, with more seeds, gradients at all boundaries, calls repeated and tensors of more than "
-        "2^31 elements where they fit, in up to five times verifyTimeout. Steps are taken on standard at least.",
+        "paranoid, with more seeds, gradients at all boundaries, calls repeated, tensors of more than 2^31 elements where "
+        "they fit and calls under NVIDIA's compute-sanitizer, in up to five times verifyTimeout. Steps are taken on standard "
+        "at least.",
         choices=("quick", "standard", "paranoid"),
     )
     accept_reduced_accuracy: bool = setting(

@@ -32,6 +32,10 @@ _FORM, _NUMBERS, _MEMORY, _CALLS, _PROCESS, _CLOCK = "Form", "Numbers", "Memory"
 _COVERED = "Coverage"
 _SAME_FORM = "same types and nesting, plain tensors that own their memory"
 _LEAST_STATE = "inputs, buffers and parameters change only where the baseline changes them, and alike"
+_SANITIZED = (
+    "on a GPU at effort paranoid, NVIDIA's compute-sanitizer sees of the text's kernels no access out of bounds or misaligned, "
+    "no race in shared memory, and no read of global memory that nothing has written"
+)
 _UNTOUCHED = (
     "numerical settings, environment, seeds, clocks and comparison functions are left as the baseline leaves them"
 )
@@ -99,6 +103,9 @@ CHECKS = (
         "without a GPU only: no two programs, or threads of CUDA, touch an element, one writing, with nothing that orders them",
         missing="looked for without a GPU only",
     ),
+    CheckKind(_MEMORY, "memcheck", _SANITIZED, cost="three small calls in a process of their own for each"),
+    CheckKind(_MEMORY, "racecheck", _SANITIZED),
+    CheckKind(_MEMORY, "initcheck", _SANITIZED),
     CheckKind(_MEMORY, "inputs-unchanged", _LEAST_STATE),
     CheckKind(
         _MEMORY, "state", _LEAST_STATE, cost="two and three calls in a row, where the baseline changes its state"

@@ -1,5 +1,6 @@
 """Started by the server with the user's interpreter: makes the package importable from its folder alone, never the
-site-packages that holds it, then runs the worker. Plain old syntax, so that an old Python can still say that it is."""
+site-packages that holds it, then runs the worker, or what compute-sanitizer is to look at. Plain old syntax, so that an old
+Python can still say that it is."""
 
 import os
 import sys
@@ -18,12 +19,21 @@ def main():
     # The folder of this script comes first on the path and holds modules with everyday names.
     sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != worker_folder]
     register("kernelwright", os.path.dirname(os.path.dirname(worker_folder)))
-    from kernelwright.proof.worker import loop
+    if role == "launch":
+        from kernelwright.proof.worker.toolchain import sanitizer
 
-    if role == "zygote":
-        loop.zygote_main(descriptor, int(sys.argv[3]))
+        sanitizer.launch(sys.argv[3])
+    elif role == "call":
+        from kernelwright.proof.worker.hosts import under_sanitizer
+
+        under_sanitizer.call(sys.argv[3], sys.argv[4])
     else:
-        loop.main(descriptor, role, int(sys.argv[3]))
+        from kernelwright.proof.worker import loop
+
+        if role == "zygote":
+            loop.zygote_main(descriptor, int(sys.argv[3]))
+        else:
+            loop.main(descriptor, role, int(sys.argv[3]))
 
 
 def register(name, folder):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from kernelwright.proof.worker.answers.judge import Judged
-from kernelwright.values import Check, Coverage, KernelShare, Workload
+from kernelwright.values import Check, Coverage, KernelShare, Unchecked, Workload
 
 
 @dataclass
@@ -15,6 +15,7 @@ class Evidence:
     differences in settings that the baseline's own calls make. `bounded`: calls in which accesses out of bounds were looked
     for; `unbounded`: they are not any more. `asks_for_gpu`: the candidate does, by the word of its process.
     `most_elements`: see gate.cap. `workload`: see gate.pinned. `coverage`: what of the candidate ran; None where nobody looked.
+    `unmade`: checks of this effort that could not be made.
     """
 
     checks: list[Check] = field(default_factory=list)
@@ -30,6 +31,7 @@ class Evidence:
     most_elements: int | None = None
     workload: Workload | None = None
     coverage: Coverage | None = None
+    unmade: list[Unchecked] = field(default_factory=list)
 
     @property
     def own_error(self) -> float:

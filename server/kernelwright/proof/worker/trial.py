@@ -12,6 +12,7 @@ from kernelwright.proof.worker.clock.rivals import Rivals
 from kernelwright.proof.worker.gate.gate import verify, verify_backward
 from kernelwright.proof.worker.gate.printed import UNMEASURED, verify_program, verify_programs_beside
 from kernelwright.proof.worker.gate.reaching import cover
+from kernelwright.proof.worker.gate.sanitized import sanitize
 from kernelwright.proof.worker.gate.verdict import verdict_of
 from kernelwright.proof.worker.hosts.contender import Contender, bury
 from kernelwright.proof.worker.rejected import Rejected, Undecidable
@@ -60,6 +61,7 @@ def _tried(
         result = functools.partial(TrialResult, unmeasured=unmeasured)
     examine(bench, contender, report)  # after all timing: a process that was profiled may be slower ever after
     verify_backward(bench, contender, report)
+    sanitize(bench, report)
     cover(bench, contender, report)
     return result(verdict_of(bench))
 

@@ -21,12 +21,13 @@ class Scope:
     repetitions: int = 1  # of the two calls whose answers must agree
     all_gradients: bool = False  # at every boundary
     beyond_32_bits: bool = False
+    sanitizer: bool = False  # whether calls are made under NVIDIA's compute-sanitizer, too
 
 
 SCOPES: Mapping[Effort, Scope] = {
     Effort.QUICK: Scope(budget=10.0),
     Effort.STANDARD: Scope(budget=40.0),
-    Effort.PARANOID: Scope(budget=300.0, repetitions=5, all_gradients=True, beyond_32_bits=True),
+    Effort.PARANOID: Scope(budget=300.0, repetitions=5, all_gradients=True, beyond_32_bits=True, sanitizer=True),
 }
 
 

@@ -27,7 +27,7 @@ def verdict_of(bench: Bench, *, failed: Check | None = None, undecidable: str = 
         status = VerdictStatus.NOT_CHECKABLE
     own = [j.baseline_error for j in evidence.judged if j.baseline_error is not None]
     first = next((check for check in ended if not check.passed), None)
-    lacking = unchecked({check.name for check in evidence.checks}) if status is VerdictStatus.PASSED else ()
+    lacking = (*unchecked({check.name for check in evidence.checks}), *evidence.unmade)
     reason = f"{first.name} ({first.case}): {first.detail}" if first else undecidable
     return Verdict(
         status=status,
@@ -42,7 +42,7 @@ def verdict_of(bench: Bench, *, failed: Check | None = None, undecidable: str = 
         share=evidence.share,
         effort=trial.limits.effort,
         caveats=tuple(dict.fromkeys(evidence.caveats)),
-        unchecked=lacking,
+        unchecked=lacking if status is VerdictStatus.PASSED else (),
         coverage=evidence.coverage,
     )
 
