@@ -77,6 +77,8 @@ DOUBLE_FREE = """========= COMPUTE-SANITIZER
 CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 NO_RACE = "========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
 REFUSED = """========= COMPUTE-SANITIZER
+========= Error: process didn't terminate successfully
+=========     The application may have hit an error when dereferencing Unified Memory from the host.
 ========= Error: Target application terminated before first instrumented API call
 ========= Tracking kernels launched by child processes requires the --target-processes all option.
 """
@@ -137,7 +139,10 @@ def test_nothing_is_said_of_what_has_no_error(tool: str, log: str) -> None:
 @pytest.mark.parametrize(
     ("log", "words"),
     [
-        (REFUSED, "Target application terminated before first instrumented API call"),
+        (
+            REFUSED,
+            "process didn't terminate successfully; Target application terminated before first instrumented API call",
+        ),
         (
             UNSUPPORTED,
             'Device not supported. Please refer to the "Supported Devices" section of the sanitizer documentation',

@@ -104,8 +104,8 @@ def read(tool: Tool, log: str, own: Collection[str] = ()) -> Report:
     if faults:
         more = f" ({counts[-1]} in all)" if counts and counts[-1] > 1 else ""
         return Report(_sentence(faults[0], own)[:_LONGEST] + more)
-    words = next((one[0].removeprefix("Error: ") for one in records if not _MATTER_OF_COURSE.match(one[0])), "")
-    return Report(clean=bool(counts) and not any(counts), words=words.rstrip(".")[:_LONGEST])
+    words = [one[0].removeprefix("Error: ").rstrip(".") for one in records if not _MATTER_OF_COURSE.match(one[0])]
+    return Report(clean=bool(counts) and not any(counts), words="; ".join(dict.fromkeys(words))[:_LONGEST])
 
 
 _COUNT = re.compile(r"(?:ERROR SUMMARY: |RACECHECK SUMMARY: [^(]*\()(\d+) errors?\b(?! were not printed)")
