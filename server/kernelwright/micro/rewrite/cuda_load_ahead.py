@@ -21,8 +21,8 @@ from kernelwright.values import Refusal
 _SIGNED = ("int", "long", "long long", "int32_t", "int64_t")
 _UNSIGNED = ("unsigned", "unsigned int", "size_t", "uint32_t", "uint64_t", "unsigned long", "unsigned long long")
 _LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
-_LEAVES = ("break_statement", "continue_statement", "return_statement", "goto_statement", "labeled_statement")
-_WAITS = re.compile(
+LEAVES = ("break_statement", "continue_statement", "return_statement", "goto_statement", "labeled_statement")
+WAITS = re.compile(
     r"__syncthreads|__\w{1,24}_sync\b|__syncwarp|\bthis_thread_block\b|\basm\b|\batomic\w+|__threadfence"
 )
 _FEW_TURNS = 16  # that the compiler unrolls, with their loads ahead, where it knows the number
@@ -71,16 +71,16 @@ def _ahead(sight: CudaSight, loop: Loop) -> Ahead | Refusal | None:
         return None
     if loop.node.parent is None or loop.node.parent.type != "compound_statement":
         return Refusal("There is no place for statements in front of the loop.", line)
-    head = _head(sight, loop)
+    head = head_of(sight, loop)
     if isinstance(head, Refusal):
         return head
     kind, bound, step = head
     if loop.start.type == "identifier" and sight.names.assigned.get(sight.content(loop.start), 0) > 1:
         return Refusal("The loop goes on where another one has left off.", line)
     for node in walk(body):
-        if node.type in _LEAVES:
+        if node.type in LEAVES:
             return Refusal("A turn of the loop may end early.", node.start_point.row)
-    waits = _WAITS.search(sight.content(body))
+    waits = WAITS.search(sight.content(body))
     if waits is not None:
         return Refusal(f"The turns of the loop are kept in order by `{waits[0]}`.", line)
     hidden = hidden_access(sight, body) or hiding_macro(sight.names, loop.node)
@@ -96,13 +96,13 @@ def _ahead(sight: CudaSight, loop: Loop) -> Ahead | Refusal | None:
             moved[code] = (*moved.get(code, ()), access)
         else:
             why = why or Refusal(reason, access.node.start_point.row)
-    firsts = {code: some for code, some in moved.items() if any(_is_certain(loop, one) for one in some)}
+    firsts = {code: some for code, some in moved.items() if any(is_certain(loop, one) for one in some)}
     if not firsts:
         return why if why is not None and not moved else Refusal("The loop loads only under a condition.", line)
     return Ahead(loop, kind, bound, step, firsts)
 
 
-def _head(sight: CudaSight, loop: Loop) -> tuple[str, Node, str] | Refusal:
+def head_of(sight: CudaSight, loop: Loop) -> tuple[str, Node, str] | Refusal:
     """The type of the variable, its bound and its step, which stay as they are in the loop."""
     source, line, variable = sight.file.source, loop.node.start_point.row, loop.variable
     refused = Refusal("The loop does not count up to a bound in steps that stay the same.", line)
@@ -167,8 +167,7 @@ def _not_ahead(
 ) -> str | None:
     """Why an element cannot be loaded turns before it is used."""
     code, parameter = sight.content(access.node), sight.kernel.parameter(access.base)
-    parent = access.node.parent
-    if parent is not None and parent.type in ("pointer_expression", "reference_declarator"):
+    if place_taken(access):
         return f"The place of `{code}` is taken."
     if parameter is None or parameter.pointers != 1 or "volatile" in sight.content(parameter.node):
         return f"`{code}` is no element of a plain array."
@@ -188,7 +187,13 @@ def _not_ahead(
     return why.reason if why is not None else None
 
 
-def _is_certain(loop: Loop, access: Access) -> bool:
+def place_taken(access: Access) -> bool:
+    """Whether it is `&x[i]`, or what a reference is made of."""
+    parent = access.node.parent
+    return parent is not None and parent.type in ("pointer_expression", "reference_declarator")
+
+
+def is_certain(loop: Loop, access: Access) -> bool:
     """Whether an element is loaded in each turn, whatever the data."""
     statements = loop.body.named_children if loop.body.type == "compound_statement" else [loop.body]
     return is_always(tuple(statements), access.node)
