@@ -57,9 +57,69 @@ def test_rows_share_a_loop() -> None:
 
 
 def test_rows_of_points_are_unrolled() -> None:
-    text = first(kernel(POINTS))
+    text = rewritten(STRATEGY, kernel(POINTS))[3]
     assert "window(const float* __restrict__ a," in text
     assert "#pragma unroll\n    for (int y = y0; y < y0 + 4; ++y) {\n        if (x < w && y < h) {" in text
+
+
+BORDER = """\
+int at = AT(y, x);
+        if (y == 0 || y - radius < 1 || x == 0 || h - 1 == y || w <= x + 1) {
+            c[at] = a[at];
+            return;
+        }
+        float s = a[AT(y - 1, x)];
+        if (y != 5 && b[0] < 9.0f) s += a[AT(y + 1, x)];
+        if (radius > 1) {
+            int at = AT(y, x + 1);
+            s += a[at];
+        } else {
+            s -= a[at - 1];
+        }
+        c[at] = s;"""
+INSIDE = """\
+    if (x < w && y0 + 3 < h && y0 > 0 && y0 - radius >= 1 && x != 0 && (y0 + 3 < h - 1 || y0 > h - 1) && w > x + 1) {
+        #pragma unroll
+        for (int y = y0; y < y0 + 4; ++y) {
+            int at = AT(y, x);
+            float s = a[AT(y - 1, x)];
+            if (y != 5 && b[0] < 9.0f) s += a[AT(y + 1, x)];
+            if (radius > 1) {
+                int at = AT(y, x + 1);
+                s += a[at];
+            } else {
+                s -= a[at - 1];
+            }
+            c[at] = s;
+        }
+        return;
+    }
+    for (int y = y0; y < y0 + 4; ++y) {
+        if (x < w && y < h) {
+"""
+
+
+def test_conditions_that_all_rows_pass_are_asked_once() -> None:
+    wide, tall, own = rewritten(STRATEGY, kernel(BORDER))[:3]
+    assert INSIDE in own
+    assert "dim3 block(32, 8)" in own
+    assert "dim3 block(128, 4);\n    dim3 grid((w + 127) / 128, (h + 15) / 16);" in wide
+    assert "y0 + 7 < h" in tall
+
+
+def test_conditions_with_memory_are_asked_for_each_row() -> None:
+    asked = "if (b[y] > 0.0f) c[AT(y, x)] = a[AT(y - 1, x)] + a[AT(y + 1, x)];"
+    text = first(kernel(asked))
+    assert "if (x < w && y0 + 3 < h) {" in text
+    assert text.count("if (b[y] > 0.0f)") == 2
+
+
+def test_blocks_change_for_several_launches() -> None:
+    found = rewritten(STRATEGY, kernel(POINTS, grid="(w + block.x - 1) / block.x, (h + block.y - 1) / block.y",
+                                       launch=f"{LAUNCH}\n    {LAUNCH}"))  # fmt: skip
+    assert "dim3 block(128, 4);" in found[0]
+    other = LAUNCH.replace("block>>>", "dim3(32, 8)>>>")
+    assert not any("(128, 4)" in text for text in rewritten(STRATEGY, kernel(POINTS, launch=f"{LAUNCH}\n    {other}")))
 
 
 def test_forms() -> None:

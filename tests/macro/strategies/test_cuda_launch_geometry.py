@@ -112,6 +112,8 @@ def test_launches_that_share_the_number_change_together() -> None:
         "    first<<<blocks, threads>>>(y, n);\n    k<<<blocks, threads>>>(x, y, n);"
     )
     assert rewritten(STRATEGY, text(launch, top=top), "k")[0] == text(launch.replace("64", "256"), top=top)
+    again = launch.replace("(y, n)", "(x, y, n)").replace("first", "k")
+    assert rewritten(STRATEGY, text(again))[0] == text(again.replace("64", "256"))
     shared = top.replace("y[i] = 0;", "y[i] = 0;\n    __syncthreads();")
     assert "work together" in refusal(STRATEGY, text(launch, top=shared), "k")
 
@@ -133,7 +135,7 @@ def test_launches_that_share_the_number_change_together() -> None:
             BODY,
             "something else than",
         ),
-        (f"{LAUNCH}\n    {LAUNCH}", BODY, "launched in 2 places"),
+        (f"{LAUNCH}\n    {LAUNCH}", BODY, "launched in several places"),
         (
             LAUNCH,
             "for (int c = threadIdx.x; c < n; c += blockDim.x) y[c] = x[c];\n    atomicAdd(y, 1.0f);",

@@ -112,7 +112,9 @@ workload, variants compile it once for just these lengths, unrolled, and once fo
 order as before, so that results are the same to the last bit.
 
 Where there are no loops, as in a stencil of a few points, the rows are unrolled, and pointers that are only read become
-`const __restrict__`, so that a neighbour that two rows share is loaded once.
+`const __restrict__`, so that a neighbour that two rows share is loaded once. In some variants a thread asks once whether all
+its rows are inside of the grid, and away from its border: then the rows follow each other without a condition, so that their
+loads wait for memory together. Wide blocks are tried, too, whose rows share fewer lines with their neighbours'.
 
 A local `int` has to count the threads along y, and nothing else may use their place; the threads of a block must not work
 together. The loops must be as long for each row, but for the limits that a window has at the border, and write no memory. It

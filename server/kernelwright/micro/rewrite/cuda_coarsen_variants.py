@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kernelwright.micro.rewrite.cuda_clip import clipped
 from kernelwright.micro.rewrite.cuda_coarsen import reads_neighbours, regridded, row_of, wrapped
+from kernelwright.micro.rewrite.cuda_coarsen_inside import unconditional
 from kernelwright.micro.rewrite.cuda_coarsen_text import jammed
 from kernelwright.micro.rewrite.cuda_resize import resizable, resized
 from kernelwright.micro.rewrite.cuda_restrict import restricted, unrestricted
@@ -19,6 +20,17 @@ _FORMS: tuple[tuple[tuple[int, int] | None, int, bool], ...] = (
     ((32, 8), 4, True),
     (None, 4, True),
     ((32, 4), 8, False),
+    (None, 2, False),
+)
+# The same for kernels without loops, and whether the rows that pass all conditions are done apart from others.
+_POINTS: tuple[tuple[tuple[int, int] | None, int, bool], ...] = (
+    ((128, 4), 4, True),
+    ((128, 2), 8, True),
+    ((32, 8), 4, True),
+    ((32, 8), 4, False),
+    ((128, 4), 4, False),
+    (None, 4, True),
+    (None, 4, False),
     (None, 2, False),
 )
 _LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
@@ -37,24 +49,29 @@ class Coarsened:
 def coarsened(sight: CudaSight) -> tuple[Coarsened, ...] | Refusal:
     """The texts, best guess first."""
     found, refused = dict[str, Coarsened](), None
-    for block, count, unrolled in _FORMS:
-        made = _coarsened(sight, block, count, unrolled)
+    for block, count, apart in _FORMS if _has_loops(sight) else _POINTS:
+        made = _coarsened(sight, block, count, apart)
         if isinstance(made, Coarsened):
             found.setdefault(made.text, made)
-        elif block is None and not unrolled:
+        elif block is None and not apart:
             refused = refused or made
     return refused or tuple(found.values())
 
 
-def _coarsened(sight: CudaSight, block: tuple[int, int] | None, count: int, unrolled: bool) -> Coarsened | Refusal:
-    words = f"{count} rows a thread{', unrolled' if unrolled else ''}"
+def _has_loops(sight: CudaSight) -> bool:
+    return next(of_type(sight.kernel.body, *_LOOPS), None) is not None
+
+
+def _coarsened(sight: CudaSight, block: tuple[int, int] | None, count: int, apart: bool) -> Coarsened | Refusal:
+    """`apart`: with the loops unrolled for their lengths in the workload; without loops, with conditions asked once."""
+    loops = _has_loops(sight)
+    words = f"{count} rows a thread{(', unrolled' if loops else ', conditions asked once') if apart else ''}"
     if block is not None:
         free = resizable(sight)
         patch = resized(sight, free, (*block, 1)) if not isinstance(free, Refusal) else None
         if patch is None:
             return Refusal("The block has to stay as it is.")
         sight, words = sight.rewritten(patch.text), f"{words}, blocks of {block[0]} x {block[1]}"
-    loops = next(of_type(sight.kernel.body, *_LOOPS), None) is not None
     sight = _prepared(sight, loops)
     row = row_of(sight, count)
     if isinstance(row, Refusal):
@@ -64,7 +81,10 @@ def _coarsened(sight: CudaSight, block: tuple[int, int] | None, count: int, unro
             "Rows that lie beside each other read nothing that is the same.", row.declaration.start_point.row
         )
     patch = sight.patch()
-    made = jammed(sight, row, patch, unrolled=unrolled) if loops else wrapped(sight, row, patch)
+    if loops:
+        made = jammed(sight, row, patch, unrolled=apart)
+    else:
+        made = unconditional(sight, row, patch) if apart else wrapped(sight, row, patch)
     refused = made or regridded(sight, patch, count)
     return refused or Coarsened(patch.text, words, row.name, loops)
 

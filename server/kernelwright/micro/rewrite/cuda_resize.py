@@ -52,17 +52,18 @@ class Resizable:
 
 
 def resizable(sight: CudaSight) -> Resizable | Refusal:
-    """What changes when the block of the one launch does, or why it has to stay."""
-    launch = sight.launch
-    if isinstance(launch, Refusal):
-        return launch
+    """What changes when the block of the launches does, all of which read the same numbers, or why it has to stay."""
+    if sight.is_entry or not sight.launches:
+        assert isinstance(sight.launch, Refusal)
+        return sight.launch
+    launch = sight.launches[0]
     found = geometry(sight.file, launch)
     if found is None:
         return Refusal("The threads of a block are no number that this file says.", launch.node.start_point.row)
     together = tuple(_together(sight.file, found))
     axes = list[str]()
     for one in together:
-        free = _free(sight.file, one)
+        free = _free(sight.file, one, together)
         if isinstance(free, Refusal):
             return free
         axes += [axis for axis in free if axis not in axes]
@@ -107,13 +108,14 @@ def _together(file: File, found: Geometry) -> Iterator[Geometry]:
             yield other
 
 
-def _free(file: File, found: Geometry) -> tuple[str, ...] | Refusal:
+def _free(file: File, found: Geometry, together: tuple[Geometry, ...]) -> tuple[str, ...] | Refusal:
     """The axes of a launch along which its kernel computes the same with any number of threads."""
     launch, line = found.launch, found.launch.node.start_point.row
     kernel = file.kernel(launch.kernel)
     if kernel is None:
         return Refusal(f"The kernel {launch.kernel} is not in this file.", line)
-    if any(one.node.start_byte != launch.node.start_byte for one in file.launches_of(kernel.name)):
+    changed = {one.launch.node.start_byte for one in together}
+    if any(one.node.start_byte not in changed for one in file.launches_of(kernel.name)):
         return Refusal(f"{kernel.name} is launched in several places, which would have to change together.", line)
     if launch.shared is not None and file.source.content(launch.shared) != "0":
         return Refusal("The launch sizes shared memory, which may depend on the block.", line)
@@ -333,7 +335,7 @@ def _still_right(before: File, after: File, found: Resizable, block: Block) -> b
             was, became = one.division(axis), now.division(axis)
             if (was.elements if was else None) != (became.elements if became else None):
                 return False
-        if isinstance(_free(after, now), Refusal):
+        if isinstance(_free(after, now, tuple(_together(after, now))), Refusal):
             return False
     return True
 
