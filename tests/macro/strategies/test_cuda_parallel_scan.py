@@ -1,8 +1,10 @@
 """cuda.parallel-scan: running sums that a block makes, and those that follow from turn to turn."""
 
 import pytest
+import torch
 
 from kernelwright.macro.strategies.cuda_parallel_scan import STRATEGY
+from kernelwright.proof.worker.languages.cuda import LANGUAGE
 from macro.cuda_files import refusal, rewritten
 
 KERNEL = """\
@@ -27,7 +29,7 @@ def kernel(body: str = SUM, launch: str = "1, 1") -> str:
 
 
 def new_lines(text: str) -> list[str]:
-    (after,) = rewritten(STRATEGY, text)
+    after = next(one for one in rewritten(STRATEGY, text) if "[k]" not in one)
     return [line.strip() for line in after.splitlines() if line not in text.splitlines()]
 
 
@@ -51,6 +53,50 @@ def test_one_thread_becomes_a_block() -> None:
         "if (threadIdx.x == 0) *all = s;",
         "offsets<<<1, 1024>>>(x, f, y, z, all, n);",
     ]
+
+
+def test_a_thread_takes_several_elements() -> None:
+    after = rewritten(STRATEGY, kernel())[0]
+    lines = [line.strip() for line in after.splitlines()]
+    assert lines[lines.index("int upto[8];") - 1] == "for (int start = 0; start < n; start += 8192) {"
+    assert {"__shared__ int warp_ss[8][32];", "upto[k] = own;", "if (lane == 31) warp_ss[k][warp] = upto[k];"} <= {
+        *lines
+    }
+    assert lines.count("__syncthreads();") == 2
+    at = lines.index("int base = s;")
+    assert lines[at : at + 9] == [
+        "int base = s;",
+        "if (warp > 0) base += ahead;",
+        "upto[k] += base;",
+        "int before = __shfl_up_sync(0xffffffff, upto[k], 1);",
+        "if (lane == 0) before = base;",
+        "if (i < n) y[i] = before;",
+        "s += __shfl_sync(0xffffffff, total, 31);",
+        "}",
+        "__syncthreads();",
+    ]
+
+
+BOTH = "int s = 3;\n    for (int i = 0; i < n; ++i) { int v = y[i] + x[i]; y[i] = s; s += v; z[i] = v - s; }\n    *all = s;"
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_sums_go_on_from_turn_to_turn(rows: bool) -> None:
+    row = "int r = blockIdx.x * blockDim.x + threadIdx.x;\n    if (r >= 2) return;\n    "
+    body = BOTH.replace("[i]", "[r * n + i]").replace("*all", "all[r]")
+    text = kernel(row + body, "(2 + 95) / 96, 96") if rows else kernel(BOTH)
+    found = rewritten(STRATEGY, text)
+    assert len(found) == (3 if rows else 4)
+    modules = [LANGUAGE.load("/nowhere/scan.cu", one, "test") for one in (text, *found)]
+    for n in (1, 95, 100, 767, 1700) if rows else (1, 1025, 8193, 17000):
+        x, y = torch.randint(-9, 9, (2, 2 * n), dtype=torch.int32)
+        first, *others = [(y.clone(), torch.zeros(2 * n), torch.zeros(2, dtype=torch.int32)) for _ in modules]
+        for module, given in zip(modules, (first, *others), strict=True):
+            module.solve(x, None, *given, n)
+        assert first[2][0] == 3 + (x + y)[:n].sum()
+        assert all(torch.equal(a, b) for other in others for a, b in zip(first, other, strict=True))
+    for module in modules:
+        LANGUAGE.unload(module)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,13 @@ def rewrite(sight: CudaSight) -> Rewritten | Refusal:
     found = shared_scan(sight)
     if isinstance(found, Refusal):
         return _by_steps(sight, found)
-    patch, scan = found
+    patches, scan = found
     who = "Each thread goes along a row of its own" if scan.row else "One thread goes along all elements"
     reason = f"{who} and waits for `{scan.sum.name}` in every turn."
-    edits = patch.edits("a block a row" if scan.row else "one block")
-    return Rewritten(f"running {scan.sum.name}", (edits,), 0.6 if scan.row else 0.9, reason)
+    words = "a block a row" if scan.row else "one block"
+    many = {count: f", {count} elements a thread" if count > 1 else "" for count, _ in patches}
+    edits = tuple(patch.edits(words + many[count]) for count, patch in patches)
+    return Rewritten(f"running {scan.sum.name}", edits, 0.6 if scan.row else 0.9, reason)
 
 
 def _by_steps(sight: CudaSight, otherwise: Refusal) -> Rewritten | Refusal:
@@ -119,7 +121,8 @@ elements at once as it has threads. Lanes of a warp add up by `__shfl_up_sync`, 
 and the sum so far is carried on to the next elements. Sums are added up in another order.
 
 Running products, maxima and minima are known too, sums with and without the turn's own element, sums that are used once more
-behind the loop, and results that take the place of the elements. A kernel of one thread gets 1024.
+behind the loop, and results that take the place of the elements. A kernel of one thread gets 1024. Variants take several
+elements a thread in each turn, whose loads wait for memory together and which share the barriers.
 
 A scan that a block makes in shared memory in steps of 1, 2, 4, … (Hillis and Steele), with one buffer or two, gets the same
 shuffles and two barriers in the place of one or two a step. So do threads that each add up the elements of a shared

@@ -1,13 +1,14 @@
 """A running sum that a block makes, by shuffles within its warps, in the place of one thread's."""
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kernelwright.micro.rewrite.cuda_code import fresh, named
+from kernelwright.micro.rewrite.cuda_code import fresh, mentions, named
 from kernelwright.micro.rewrite.cuda_folds import Fold
-from kernelwright.micro.rewrite.cuda_guarded import reads_memory
+from kernelwright.micro.rewrite.cuda_guarded import declared, reads_memory
 from kernelwright.micro.rewrite.cuda_new_launch import regridded
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_region import indented, region, unit_of
@@ -17,6 +18,7 @@ from kernelwright.source.cuda.text import field
 from kernelwright.values import Refusal
 
 _WARP, _MOST = 32, 1024
+_OF_ONE, _OF_ROWS = (8, 4, 16, 1), (1, 4, 8)  # elements that a thread takes in a turn
 _BARRIER = "__syncthreads();"
 
 
@@ -35,6 +37,9 @@ class _Words:
     other: str
     step: str
     each: str
+    turn: str
+    total: str
+    ahead: str
 
 
 def _words(sight: CudaSight, found: Scan) -> _Words:
@@ -51,11 +56,17 @@ def _words(sight: CudaSight, found: Scan) -> _Words:
         other=pick("other", "below", "neighbour"),
         step=pick("offset", "distance", "lanes"),
         each=pick("w", "each_warp", "warp_at"),
+        turn=pick("k", "turn", "each_chunk"),
+        total=pick("total", "chunk_total", "total_so_far"),
+        ahead=pick("ahead", "warps_ahead", "sum_of_warps_ahead"),
     )
 
 
-def shared_scan(sight: CudaSight) -> tuple[Patch, Scan] | Refusal:
-    """The kernel with each running sum made by a block, and the launch that starts one for each."""
+def shared_scan(sight: CudaSight) -> tuple[tuple[tuple[int, Patch], ...], Scan] | Refusal:
+    """The kernel with each running sum made by a block, and the launch that starts one for each.
+
+    The texts come with how many elements a thread takes in a turn, best guess first.
+    """
     found = scan(sight)
     if isinstance(found, Refusal):
         return found
@@ -68,14 +79,19 @@ def shared_scan(sight: CudaSight) -> tuple[Patch, Scan] | Refusal:
         return Refusal(f"The blocks have {size} threads, which are no whole warps.", line)
     if not found.row and sight.kernel.bounds:
         return Refusal("__launch_bounds__ says that there is one thread.", sight.kernel.name_node.start_point.row)
-    patch = sight.patch()
-    _write(sight, patch, found, size)
-    if found.extent is None:
-        return patch.replace(launch.block, str(size)), found
-    return regridded(sight, patch, found.extent, 1) or (patch, found)
+    patches = list[tuple[int, Patch]]()
+    for count in _OF_ROWS if found.row else _OF_ONE:
+        patch = sight.patch()
+        _write(sight, patch, found, size, count)
+        if found.extent is None:
+            patch.replace(launch.block, str(size))
+        elif (refused := regridded(sight, patch, found.extent, 1)) is not None:
+            return refused
+        patches.append((count, patch))
+    return tuple(patches), found
 
 
-def _write(sight: CudaSight, patch: Patch, found: Scan, size: int) -> None:
+def _write(sight: CudaSight, patch: Patch, found: Scan, size: int, count: int) -> None:
     source = sight.file.source
     first: Node = found.statements[0]
     if found.row:
@@ -86,13 +102,16 @@ def _write(sight: CudaSight, patch: Patch, found: Scan, size: int) -> None:
             first = first.parent
     margin = indent_of(source, first)
     words = _words(sight, found)
+    chunks = f"[{count}]" if count > 1 else ""
     patch.before(
         first,
-        f"__shared__ {found.element} {words.totals}[{size // _WARP}];\n{margin}"
+        f"__shared__ {found.element} {words.totals}{chunks}[{size // _WARP}];\n{margin}"
         f"const int {words.lane} = threadIdx.x % 32, {words.warp} = threadIdx.x / 32;\n{margin}",
     )
     outer = indent_of(source, found.loop.node)
-    patch.replace(found.loop.node, f"\n{outer}".join(_turns(sight, found, size, words, unit_of(source, sight.kernel))))
+    unit = unit_of(source, sight.kernel)
+    lines = _several(sight, found, size, words, unit, count) if count > 1 else _turns(sight, found, size, words, unit)
+    patch.replace(found.loop.node, f"\n{outer}".join(lines))
     for statement in found.single:
         is_ahead = statement.start_byte < found.loop.node.start_byte
         before = found.statements[: found.statements.index(statement)]
@@ -106,12 +125,7 @@ def _write(sight: CudaSight, patch: Patch, found: Scan, size: int) -> None:
 def _turns(sight: CudaSight, found: Scan, size: int, words: _Words, unit: str) -> list[str]:
     """The loop over as many elements as the block has threads: load, fold across the lanes and warps, use."""
     loop, name, kind = found.loop, found.sum.name, found.element
-    sign, right = field(loop.condition, "operator"), field(loop.condition, "right")
-    counted = field(loop.node, "initializer", "type")
-    assert sign is not None
-    assert right is not None
-    assert counted is not None
-    counter, until = sight.content(counted), f"{sight.content(sign)} {sight.content(right)}"
+    counter, until = _counted(sight, found)
     inside, w = f"{loop.variable} {until}", words
     own, loads = _loads(sight, found, inside, w.own)
     rest, uses = _rest(sight, found, w)
@@ -119,10 +133,7 @@ def _turns(sight: CudaSight, found: Scan, size: int, words: _Words, unit: str) -
         f"const {counter} {loop.variable} = {w.start} + threadIdx.x;",
         *loads,
         f"{kind} {w.upto} = {own};",
-        f"for (int {w.step} = 1; {w.step} < 32; {w.step} <<= 1) {{",
-        f"{unit}const {kind} {w.other} = __shfl_up_sync(0xffffffff, {w.upto}, {w.step});",
-        f"{unit}if ({w.lane} >= {w.step}) {_folded(found, w.upto, w.other)}",
-        "}",
+        *_by_lanes(found, w, w.upto, _WARP, unit),
         f"if ({w.lane} == 31) {w.totals}[{w.warp}] = {w.upto};",
         _BARRIER,
         f"{kind} {w.base} = {name};",
@@ -138,6 +149,84 @@ def _turns(sight: CudaSight, found: Scan, size: int, words: _Words, unit: str) -
     lines += [f"if ({inside}) {rest[0]}"] if len(rest) == 1 else [f"if ({inside}) {{", *indented(rest, unit), "}"]
     head = f"for ({counter} {w.start} = {sight.content(loop.start)}; {w.start} {until}; {w.start} += {size}) {{"
     return [head, *indented([*lines, _BARRIER], unit), "}"]
+
+
+def _counted(sight: CudaSight, found: Scan) -> tuple[str, str]:
+    """The type of the loop's variable, and what follows it in the condition."""
+    sign, right = field(found.loop.condition, "operator"), field(found.loop.condition, "right")
+    counted = field(found.loop.node, "initializer", "type")
+    assert sign is not None
+    assert right is not None
+    assert counted is not None
+    return sight.content(counted), f"{sight.content(sign)} {sight.content(right)}"
+
+
+def _by_lanes(found: Scan, w: _Words, value: str, lanes: int, unit: str) -> list[str]:
+    """The running sums of the first lanes of a warp."""
+    return [
+        f"for (int {w.step} = 1; {w.step} < {lanes}; {w.step} <<= 1) {{",
+        f"{unit}const {found.element} {w.other} = __shfl_up_sync(0xffffffff, {value}, {w.step});",
+        f"{unit}if ({w.lane} >= {w.step}) {_folded(found, value, w.other)}",
+        "}",
+    ]
+
+
+def _several(sight: CudaSight, found: Scan, size: int, words: _Words, unit: str, count: int) -> list[str]:
+    """As `_turns`, with several chunks in a turn: their loads wait for memory together, and they share the barriers."""
+    loop, name, kind, source = found.loop, found.sum.name, found.element, sight.file.source
+    counter, until = _counted(sight, found)
+    k, warps, upto = words.turn, size // _WARP, f"{words.upto}[{words.turn}]"
+    w = dataclasses.replace(words, upto=upto)
+    inside = f"{loop.variable} {until}"
+    own, loads = _loads(sight, found, inside, w.own)
+    rest, uses = _rest(sight, found, w)
+    kept = [(local, one) for one in found.early for local in declared(sight, one)
+            if any(mentions(source, part, frozenset({local})) for part in found.rest)]  # fmt: skip
+    again = {local: fresh(sight.file, f"{local}_{k}", f"{local}_of_chunks") for local, _ in kept}
+    here = f"const {counter} {loop.variable} = {w.start} + {k} * {size} + threadIdx.x;"
+    each = f"for (int {k} = 0; {k} < {count}; ++{k}) {{"
+    types = {local: sight.content(kind_node) for local, one in kept if (kind_node := field(one, "type")) is not None}
+    rest = [f"if ({inside}) {rest[0]}"] if len(rest) == 1 else [f"if ({inside}) {{", *indented(rest, unit), "}"]
+    if w.before in uses:
+        rest = [
+            f"{kind} {w.before} = __shfl_up_sync(0xffffffff, {upto}, 1);",
+            f"if ({w.lane} == 0) {w.before} = {w.base};",
+            *rest,
+        ]
+    lines = [
+        f"{kind} {words.upto}[{count}];",
+        *(f"{types[local]} {array}[{count}];" for local, array in again.items()),
+        "#pragma unroll",
+        each,
+        *indented([here, *loads, f"{upto} = {own};", *(f"{a}[{k}] = {local};" for local, a in again.items())], unit),
+        "}",
+        "#pragma unroll",
+        each,
+        *indented([*_by_lanes(found, w, upto, _WARP, unit), f"if ({w.lane} == 31) {w.totals}[{k}][{w.warp}] = {upto};"], unit),
+        "}",
+        _BARRIER,
+        "#pragma unroll",
+        each,
+        *indented(
+            [
+                here,
+                *(f"const {types[local]} {local} = {array}[{k}];" for local, array in again.items()),
+                f"{kind} {w.total} = {w.totals}[{k}][{w.lane} % {warps}];",
+                *_by_lanes(found, w, w.total, warps, unit),
+                f"const {kind} {w.ahead} = __shfl_sync(0xffffffff, {w.total}, {w.warp} > 0 ? {w.warp} - 1 : 0);",
+                f"{kind} {w.base} = {name};",
+                f"if ({w.warp} > 0) {_folded(found, w.base, w.ahead)}",
+                _folded(found, upto, w.base),
+                *rest,
+                _folded(found, name, f"__shfl_sync(0xffffffff, {w.total}, {warps - 1})"),
+            ],
+            unit,
+        ),
+        "}",
+        _BARRIER,
+    ]  # fmt: skip
+    head = f"for ({counter} {w.start} = {sight.content(loop.start)}; {w.start} {until}; {w.start} += {count * size}) {{"
+    return [head, *indented(lines, unit), "}"]
 
 
 def _folded(found: Scan, into: str, other: str) -> str:
