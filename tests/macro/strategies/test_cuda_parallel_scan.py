@@ -62,16 +62,17 @@ def test_a_thread_takes_several_elements() -> None:
     assert {"__shared__ int warp_ss[8][32];", "upto[k] = own;", "if (lane == 31) warp_ss[k][warp] = upto[k];"} <= {
         *lines
     }
-    assert lines.count("__syncthreads();") == 2
+    assert lines.count("__syncthreads();") == 3
+    assert "for (int k = warp; k < 8; k += 32) {" in lines
     at = lines.index("int base = s;")
     assert lines[at : at + 9] == [
         "int base = s;",
-        "if (warp > 0) base += ahead;",
+        "if (warp > 0) base += warp_ss[k][warp - 1];",
         "upto[k] += base;",
         "int before = __shfl_up_sync(0xffffffff, upto[k], 1);",
         "if (lane == 0) before = base;",
         "if (i < n) y[i] = before;",
-        "s += __shfl_sync(0xffffffff, total, 31);",
+        "s += warp_ss[k][31];",
         "}",
         "__syncthreads();",
     ]

@@ -39,7 +39,6 @@ class _Words:
     each: str
     turn: str
     total: str
-    ahead: str
 
 
 def _words(sight: CudaSight, found: Scan) -> _Words:
@@ -58,7 +57,6 @@ def _words(sight: CudaSight, found: Scan) -> _Words:
         each=pick("w", "each_warp", "warp_at"),
         turn=pick("k", "turn", "each_chunk"),
         total=pick("total", "chunk_total", "total_so_far"),
-        ahead=pick("ahead", "warps_ahead", "sum_of_warps_ahead"),
     )
 
 
@@ -205,20 +203,19 @@ def _several(sight: CudaSight, found: Scan, size: int, words: _Words, unit: str,
         *indented([*_by_lanes(found, w, upto, _WARP, unit), f"if ({w.lane} == 31) {w.totals}[{k}][{w.warp}] = {upto};"], unit),
         "}",
         _BARRIER,
+        *_totals(found, w, count, warps, unit),
+        _BARRIER,
         "#pragma unroll",
         each,
         *indented(
             [
                 here,
                 *(f"const {types[local]} {local} = {array}[{k}];" for local, array in again.items()),
-                f"{kind} {w.total} = {w.totals}[{k}][{w.lane} % {warps}];",
-                *_by_lanes(found, w, w.total, warps, unit),
-                f"const {kind} {w.ahead} = __shfl_sync(0xffffffff, {w.total}, {w.warp} > 0 ? {w.warp} - 1 : 0);",
                 f"{kind} {w.base} = {name};",
-                f"if ({w.warp} > 0) {_folded(found, w.base, w.ahead)}",
+                f"if ({w.warp} > 0) {_folded(found, w.base, f'{w.totals}[{k}][{w.warp} - 1]')}",
                 _folded(found, upto, w.base),
                 *rest,
-                _folded(found, name, f"__shfl_sync(0xffffffff, {w.total}, {warps - 1})"),
+                _folded(found, name, f"{w.totals}[{k}][{warps - 1}]"),
             ],
             unit,
         ),
@@ -227,6 +224,17 @@ def _several(sight: CudaSight, found: Scan, size: int, words: _Words, unit: str,
     ]  # fmt: skip
     head = f"for ({counter} {w.start} = {sight.content(loop.start)}; {w.start} {until}; {w.start} += {count * size}) {{"
     return [head, *indented(lines, unit), "}"]
+
+
+def _totals(found: Scan, w: _Words, count: int, warps: int, unit: str) -> list[str]:
+    """The running sums of the sums of warps, of each chunk by a warp."""
+    k, place = w.turn, f"{w.totals}[{w.turn}][{w.lane} % {warps}]"
+    lines = [
+        f"{found.element} {w.total} = {place};",
+        *_by_lanes(found, w, w.total, warps, unit),
+        f"if ({w.lane} < {warps}) {w.totals}[{k}][{w.lane}] = {w.total};",
+    ]
+    return [f"for (int {k} = {w.warp}; {k} < {count}; {k} += {warps}) {{", *indented(lines, unit), "}"]
 
 
 def _folded(found: Scan, into: str, other: str) -> str:
