@@ -77,6 +77,10 @@ def test_rows_of_a_block() -> None:
     ]
 
 
+def test_blocks_of_another_size_take_the_loops_as_they_were() -> None:
+    assert "if (n == 8 * blockDim.x) {" in new_lines(kernel(n=1024, block=True))
+
+
 STORE = "{ float a = w[j]; if (x[row * n + j] > 0) a *= x[row * n + j]; y[row * n + j] = a / s; }"
 DEVIATION = (
     "const float* r = x + row * n;\n        " + SUM.replace("x[row * n + j]", "r[j] * w[j]")

@@ -313,8 +313,7 @@ class _Writer:
         self._unit = unit_of(sight.file.source, sight.kernel)
         self._k = fresh(sight.file, "k", "turn", "turn_k")
         step = found.step
-        times = str(found.turns * int(step)) if step.isdigit() else f"{found.turns} * {_operand(step)}"
-        self.length = str(found.length) if whole else times
+        self.length = str(found.turns * int(step)) if step.isdigit() else f"{found.turns} * {_operand(step)}"
         taken = set[str]()
         self._arrays = {one: self._array(one, taken) for one in found.kept}
 
