@@ -114,6 +114,15 @@ def test_values_are_the_same(body: str, block: bool) -> None:
         LANGUAGE.unload(module)
 
 
+def test_a_result_of_the_row_may_be_stored_between_the_loops() -> None:
+    body = SUM + "if (lane == 0) w[row] = s;\n        " + f"{HEAD} {LAST}"
+    text = kernel(body).replace("const float* w", "float* w")
+    assert "x_row[k] = x[row * n + j];" in new_lines(text)
+    assert "w[row]` may be what is read again as x" in refusal(
+        STRATEGY, text.replace("(x, w, y, m, n);", "(x, (float*)x, y, m, n);")
+    )
+
+
 def test_stores_of_memory_apart_do_not_matter() -> None:
     body = NORM.replace("s += x[row * n + j];", "{ s += x[row * n + j]; y[row * n + j] = s; }")
     assert "y[row * n + j]` may be what is read again as x" in refusal(STRATEGY, kernel(body))

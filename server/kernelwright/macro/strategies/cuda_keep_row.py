@@ -107,7 +107,8 @@ under way at once, the bus is kept busy. Work that two loops do on an element al
 
 The loops must go from the number of the thread up to the same bound in the same steps, under the same braces, and a thread
 must have at most 64 registers of elements. Where an element may have been stored between two loops, the row is not kept:
-only the last loop may store, the same element as it reads, and after its last read of it.
+only the last loop may store, the same element as it reads, and after its last read of it. Single results of a row, such as
+its scale, may be stored between the loops, in a buffer of their own.
 """,
     instruction="""\
 Load the thread's elements of the row into a local array once, in an unrolled loop ahead of the first pass, and let all passes

@@ -11,6 +11,7 @@ from kernelwright.micro.rewrite.cuda_load_ahead import LEAVES, WAITS, head_of, i
 from kernelwright.micro.rewrite.cuda_patch import Patch, indent_of
 from kernelwright.micro.rewrite.cuda_pointers import UNKNOWN, uses
 from kernelwright.micro.rewrite.cuda_region import Change, indented, region, unit_of
+from kernelwright.micro.rewrite.cuda_restrict import aliased
 from kernelwright.micro.rewrite.cuda_rows import are_restrict
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.micro.rewrite.cuda_threads import is_fixed
@@ -245,7 +246,11 @@ def _overwritten(sight: CudaSight, kept: Kept) -> Refusal | None:
         start = store.node.start_byte
         if start < kept.first.node.start_byte or start > last.node.end_byte:
             continue
-        if store.base != name and store.space and are_restrict(sight, store.base, name):
+        if (
+            store.base != name
+            and store.space
+            and (are_restrict(sight, store.base, name) or _is_apart(sight, kept, store))
+        ):
             continue
         is_last = is_inside(store.node, last.body) and _place(sight, last, store) == place
         if not is_last or any(one.node.start_byte > _statement(store.node).end_byte for one in inside):
@@ -253,6 +258,14 @@ def _overwritten(sight: CudaSight, kept: Kept) -> Refusal | None:
                 f"`{sight.content(store.node)}` may be what is read again as {name}.", store.node.start_point.row
             )
     return None
+
+
+def _is_apart(sight: CudaSight, kept: Kept, store: Access) -> bool:
+    """Whether it is a result of the row in a buffer that holds nothing else, and is another one as far as the file shows."""
+    outside = len(sight.names.loops_around(kept.first.node))
+    places = [one.node for one in sight.accesses if one.base == store.base]
+    is_single = all(len(sight.names.loops_around(one)) == outside for one in places)
+    return is_single and aliased(sight, kept.parameter) is None
 
 
 def _statement(node: Node) -> Node:
