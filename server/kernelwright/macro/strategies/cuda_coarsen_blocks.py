@@ -1,8 +1,8 @@
-"""Let a block do the work of several, so that loads of all of them are under way at once."""
+"""Coarsen blocks: let one do the work of several, so that loads of all of them are under way at once."""
 
 from kernelwright.macro.cuda import Rewritten, cuda
 from kernelwright.macro.strategy import Example, Family
-from kernelwright.micro.rewrite.cuda_join_blocks import joinable, joined
+from kernelwright.micro.rewrite.cuda_coarsen_blocks import coarsenable, coarsened
 from kernelwright.micro.rewrite.cuda_sight import CudaSight
 from kernelwright.values import Refusal
 
@@ -10,10 +10,10 @@ _COUNTS = (4, 8, 2)
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
-    found = joinable(sight)
+    found = coarsenable(sight)
     if isinstance(found, Refusal):
         return found
-    variants = tuple(joined(sight, found, count).edits(f"{count} blocks in one") for count in _COUNTS)
+    variants = tuple(coarsened(sight, found, count).edits(f"{count} blocks in one") for count in _COUNTS)
     reason = (
         "Each thread has few loads under way until its block waits, and the barriers of a block are for few elements."
     )
@@ -79,8 +79,8 @@ extern "C" void solve(const float* x, int* counts, float limit, int blocks) {
 """
 
 STRATEGY = cuda(
-    "join-blocks",
-    "Let a block do the work of several",
+    "coarsen-blocks",
+    "Coarsen blocks",
     rewrite,
     family=Family.LAUNCH,
     why="Short blocks load an element a thread and wait; one that does the work of four has four loads under way.",

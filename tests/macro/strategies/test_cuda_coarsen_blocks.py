@@ -1,9 +1,9 @@
-"""cuda.join-blocks: blocks that do the work of several, and kernels whose blocks stay as they are."""
+"""cuda.coarsen-blocks: blocks that do the work of several, and kernels whose blocks stay as they are."""
 
 import pytest
 import torch
 
-from kernelwright.macro.strategies.cuda_join_blocks import STRATEGY
+from kernelwright.macro.strategies.cuda_coarsen_blocks import STRATEGY
 from kernelwright.proof.worker.languages.cuda import LANGUAGE
 from macro.cuda_files import refusal, rewritten
 

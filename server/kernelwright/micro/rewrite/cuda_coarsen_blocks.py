@@ -32,7 +32,7 @@ _ALONG = tuple(f"{name}.{axis}" for name in ("blockIdx", "gridDim") for axis in 
 
 
 @dataclass(frozen=True, eq=False)
-class Joinable:
+class Coarsenable:
     """`statements` of the kernel, of whose locals those in `own` are each block's, as its arrays in shared memory are."""
 
     statements: tuple[Node, ...]
@@ -40,7 +40,7 @@ class Joinable:
     grid: Node
 
 
-def joinable(sight: CudaSight) -> Joinable | Refusal:
+def coarsenable(sight: CudaSight) -> Coarsenable | Refusal:
     """What several blocks can do as one, or why they cannot."""
     launch, line, kernel = sight.launch, sight.kernel.name_node.start_point.row, sight.kernel
     if isinstance(launch, Refusal):
@@ -75,7 +75,7 @@ def _is_dim3(sight: CudaSight, grid: Node) -> bool:
                for one in of_type(sight.launch.function.body, "declaration"))  # fmt: skip
 
 
-def _looked_at(sight: CudaSight, statements: tuple[Node, ...], grid: Node) -> Joinable | Refusal:
+def _looked_at(sight: CudaSight, statements: tuple[Node, ...], grid: Node) -> Coarsenable | Refusal:
     source, own, seen, memory = sight.file.source, set[str](), set[str](), 0
     for one in of_type(sight.kernel.body, "declaration"):
         line, kind = one.start_point.row, field(one, "type")
@@ -111,7 +111,7 @@ def _looked_at(sight: CudaSight, statements: tuple[Node, ...], grid: Node) -> Jo
     loops = [one for statement in statements for one in of_type(statement, *_LOOPS)]
     if not loads or any(is_inside(one.node, loop) for one in loads for loop in loops):
         return Refusal("The threads load no elements from global memory, or many of them in a loop.")
-    return Joinable(statements, frozenset(own), grid)
+    return Coarsenable(statements, frozenset(own), grid)
 
 
 def _is_common(sight: CudaSight, declaration: Node, own: set[str]) -> bool:
@@ -122,7 +122,7 @@ def _is_common(sight: CudaSight, declaration: Node, own: set[str]) -> bool:
     return is_fixed and not any(of_type(declaration, *_BUSY)) and not mentioned & {*own, "blockIdx.x"}
 
 
-def joined(sight: CudaSight, found: Joinable, count: int) -> Patch:
+def coarsened(sight: CudaSight, found: Coarsenable, count: int) -> Patch:
     """The text with blocks that do the work of `count`."""
     patch, kernel, launch = sight.patch(), sight.kernel, sight.launch
     assert not isinstance(launch, Refusal)
@@ -144,7 +144,7 @@ def joined(sight: CudaSight, found: Joinable, count: int) -> Patch:
 class _Writer:
     """The statements of a kernel, each for all the blocks that became one."""
 
-    def __init__(self, sight: CudaSight, found: Joinable, count: int) -> None:
+    def __init__(self, sight: CudaSight, found: Coarsenable, count: int) -> None:
         self._sight = sight
         self._found = found
         self._count = count
