@@ -72,9 +72,9 @@ def print_windowed(nest: Nest, names: tuple[str, str], words: str, tile: Product
 def _as_it_is(nest: Nest, name: str, words: str, one: "_Convolution") -> tuple[str, list[str]]:
     """The kernel for items that fp16 does not hold, and the launcher's lines that launch it.
 
-    Its tiles are large, since all of its programs are started, and of usual data none has anything to do.
+    Its tiles are small: of usual data it has nothing to do, and one whose registers spill takes milliseconds for that.
     """
-    tile = Product(64, 256, 32, 8, 8, 2, "tf32x3" if one.corrected else "tf32")
+    tile = Product(64, 64, 32, 8, 4, 3, "tf32x3" if one.corrected else "tf32")
     tiled = Tiled(launching.with_local_sizes(nest))
     body = dot_body(tiled, tile, left_out=f"tl.load(lost_ptr{one.item_text(before=' + ')}) <= most_lost")
     blocks = {"ROWS": tile.rows, "COLUMNS": tile.columns, "DEPTH": tile.depth, "GROUP": tile.group}

@@ -386,7 +386,7 @@ def fused_conv2d_relu_mul(
         num_warps=4,
         num_stages=4,
     )
-    tiles = triton.cdiv(n_rows, 64) * triton.cdiv(n_columns, 256)
+    tiles = triton.cdiv(n_rows, 64) * triton.cdiv(n_columns, 64)
     grid = (x.shape[0] * tiles,)
     wide_range_conv2d_relu_mul_kernel[grid](
         right_parts[-1],
@@ -410,11 +410,11 @@ def fused_conv2d_relu_mul(
         WIDTH=x.shape[3],
         CHANNELS=x.shape[1],
         ROWS=64,
-        COLUMNS=256,
+        COLUMNS=64,
         DEPTH=32,
         GROUP=8,
-        num_warps=8,
-        num_stages=2,
+        num_warps=4,
+        num_stages=3,
     )
     return out
 
