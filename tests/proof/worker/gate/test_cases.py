@@ -216,6 +216,13 @@ def test_every_size_is_tried_one_more() -> None:
     assert more <= set(texts(line, most_elements=None))
 
 
+def test_the_programs_of_a_launch_are_not_changed_alone() -> None:
+    line = "scale_kernel[(64,)](randn(64, 32), out(64, 32), 64 * 32, BLOCK=32)"
+    called = [text for text in texts(line) if text != line]
+    assert "scale_kernel[(64,)](randn(7, 32), out(64, 32), 64 * 32, BLOCK=32)" in called, "which most refuse"
+    assert not [one for one in called if one.replace("[(7,)]", "[(64,)]") == line]
+
+
 @pytest.mark.parametrize("most_elements", [INTERPRETER_ELEMENTS, None])
 def test_each_line_that_draws_integers_is_called_with_their_ends(most_elements: int | None) -> None:
     lines = ("f(randn(4, 9), randint(0, 9, 4))", "f(randn(8, 9))", "f(randn(3, 9), randint(-1, 9, 3))")

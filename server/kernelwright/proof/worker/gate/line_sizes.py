@@ -15,6 +15,7 @@ from kernelwright.values import Call, TensorSpec
 # A size as written: an integer that is not part of a name, a float or an exponent.
 _INTEGER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _SHIFT = re.compile(r"(?<![\w.])(\d+)\s*<<\s*(\d{1,2})(?![\w.])")
+_GRID = re.compile(r"\s*\w+\s*\[[^\[\]]*\](?=\s*\()")  # of a Triton kernel
 _SMALLEST_SIZE = 16  # smaller literals are dims, kernel sizes and flags rather than sizes
 _MOST_SMALL = 6
 _INDICES = frozenset({"randint", "offsets", "tensor"})
@@ -353,8 +354,13 @@ def _largest(call: Call | None) -> int:
 
 
 def _with_size(text: str, old: int, new: int | str, *, count: int = 0) -> str:
-    """The line with the number changed everywhere, or in the first `count` places."""
+    """The line with the number changed everywhere, or in the first `count` places of its arguments.
+
+    Were only the programs of a launch changed, nobody would write a part of what it returns.
+    """
     launch, rest = split_at_launch(text)
+    if count and (grid := _GRID.match(rest)):
+        launch, rest = launch + grid.group(), rest[grid.end() :]
     return launch + re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), rest, count=count)
 
 
