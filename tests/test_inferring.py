@@ -126,7 +126,9 @@ def _inferred(folder: Path, layers: str) -> str:
 
 def test_what_other_files_launch_a_kernel_with_becomes_a_line(tmp_path: Path) -> None:
     line = _inferred(tmp_path, LAYERS)
-    assert re.fullmatch(r"# workload: power_kernel\[\(\d+,\)\]\(randn\(.+\), out\(.+\), \d+, 2\)", line), line
+    assert re.fullmatch(
+        r"# workload: power_kernel\[\(\d+ \* 2,\)\]\(randn\((\d+), 64\), out\(\1, 64\), \1 \* 64, 2\)", line
+    ), line
 
 
 def test_the_workload_lines_of_other_files_come_before_guesses(tmp_path: Path) -> None:
@@ -185,6 +187,7 @@ def test_the_second_round_has_what_was_not_tried() -> None:
     left = _rest(job, TriedLines((TriedLine("f(1)", "raises"), TriedLine("f(2)"))))
     assert (left.lines, left.launches) == (("f(3)",), {"kernel": ("kernel[(1,)](1)",)})
     assert _rest(left, TriedLines((TriedLine("kernel[(1,)](1)"),))).launches == {"kernel": ()}
+    assert _rest(left, TriedLines((TriedLine("f(96)", smaller="f(3)"),))).lines == (), "nor what was made larger"
 
 
 TILES = """\

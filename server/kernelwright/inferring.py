@@ -27,6 +27,7 @@ from kernelwright.values import (
 )
 
 _ROUNDS = 2  # of guesses, the second where no GPU takes what ran of the first
+_ENLARGING = 10.0  # seconds for looking for larger sizes
 _COMPILING = 30.0  # seconds for what one line launches, with the imports of its file
 
 
@@ -97,7 +98,7 @@ async def infer(
     if isinstance(proposals, Refusal):
         report(proposals.reason)
         return answer
-    return await _tried(asked, proposals, workers, import_seconds, report, cancel)
+    return await _tried(asked, proposals, workers, import_seconds, report, cancel, enlarging=0.0)
 
 
 async def _with_others(asked: Asked) -> Asked:
@@ -192,8 +193,12 @@ async def _tried(
     import_seconds: float,
     report: Callable[[str], None],
     cancel: asyncio.Event | None,
+    enlarging: float = _ENLARGING,
 ) -> Inferred | Failure:
-    """Which of `calls` run; a launcher's with all kernels that it launches, a template's for one set of its arguments."""
+    """Which of `calls` run; a launcher's with all kernels that it launches, a template's for one set of its arguments.
+
+    `enlarging`: seconds for larger sizes; a language model has chosen its own.
+    """
     kernels = tuple(dict.fromkeys(kernel.name for kernel in _of_entry(asked)))
     own, tried, launched = _own_launches(asked), list[TriedLine](), set[str]()
     failed: Failure | None = None
@@ -201,7 +206,9 @@ async def _tried(
         # What a template is called with is compiled with it, and read from workload lines.
         commented = f"\n{asked.support.workload_sign}{group[0]}" if template else ""
         unit = asked.support.unit(asked.text + commented, asked.kernel)
-        job = TryLines(asked.path, unit.run, group, kernels, language=unit.language, launches=own)
+        job = TryLines(
+            asked.path, unit.run, group, kernels, language=unit.language, launches=own, larger_budget=enlarging
+        )
         for _ in range(_ROUNDS):
             report("Trying workload lines")
             answer = await workers.run(job, timeout=job.most_seconds + import_seconds, report=report, cancel=cancel)
@@ -252,7 +259,7 @@ async def _compiled(
 
 def _rest(job: TryLines, answer: TriedLines) -> TryLines:
     """What was not tried yet."""
-    done = {one.line for one in answer.lines}
+    done = {one.smaller or one.line for one in answer.lines}
 
     def left(lines: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(line for line in lines if line not in done)

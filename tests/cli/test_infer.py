@@ -153,8 +153,8 @@ def test_a_module_is_tried_too(tmp_path: Path) -> None:
 def test_a_kernel_that_nothing_launches_is_launched(tmp_path: Path) -> None:
     ended = kernelwright("infer", "--write", path := file(tmp_path, WITHOUT.split("def copy(x)")[0]))
     assert ended.exit_code == 0, ended.output
-    line = "# workload: copy_kernel[(64,)](randn(64, 64), out(64, 64), 4096, BLOCK=64)\n"
-    assert f"  {line}" in ended.stdout
+    line = "# workload: copy_kernel[(65536,)](randn(65536, 64), out(65536, 64), 65536 * 64, BLOCK=64)\n"
+    assert f"  {line}" in ended.stdout, "at a size that keeps a GPU busy"
     assert f"{line}@triton.jit\n" in path.read_text()
     assert "0 of 0 kernels without a workload" in kernelwright("infer", path).stdout
     ended = kernelwright("verify", path, "--against", path, "--effort", "quick")

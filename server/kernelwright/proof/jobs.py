@@ -188,7 +188,8 @@ class TryLines:
     Answered by TriedLines. Without `kernels` one line that runs is enough. `launches` holds lines that launch one of the
     kernels themselves, tried for each that none of the `lines` has launched. `seconds` are for the calls on one draw,
     `budget` for all `lines`, `launch_budget` for all `launches`. Without a GPU sizes are reduced as the gate does it.
-    `written` is a file with kernels whose launches are to be written as lines.
+    `written` is a file with kernels whose launches are to be written as lines. `larger_budget`: seconds for making lines that
+    ran larger, to a size that keeps a GPU busy.
     """
 
     path: str
@@ -201,24 +202,26 @@ class TryLines:
     launches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     launch_budget: float = 20.0
     written: str = ""
+    larger_budget: float = 0.0
 
     @property
     def most_seconds(self) -> float:
         """How long all calls may take together."""
-        return self.budget + (self.launch_budget if self.launches else 0.0)
+        return self.budget + (self.launch_budget if self.launches else 0.0) + self.larger_budget
 
 
 @dataclass(frozen=True)
 class TriedLine:
     """`reason`: why it did not run, as a clause, "" where it did. `launched`: those of the kernels that it launched.
 
-    `written`: those launches as lines, where they were asked for.
+    `written`: those launches as lines, where they were asked for. `smaller`: the line that this one is a larger form of.
     """
 
     line: str
     reason: str = ""
     launched: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    smaller: str = ""
 
 
 @dataclass(frozen=True)

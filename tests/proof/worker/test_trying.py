@@ -393,3 +393,57 @@ def test_without_kernels_one_line_that_runs_is_enough(tried: Tried) -> None:
     answer = tried("scale(randn(7), 'hang')", "scale(randn(8, 8), 'other')", "scale(randn(8, 64))", kernels=())
     assert isinstance(answer, TriedLines), answer
     assert answer.ran == ("scale(randn(8, 8), 'other')",)
+
+
+ROWS = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows_kernel(x_ptr, out_ptr, stride, rows, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    if row < rows:
+        at = row * stride + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + at)
+        tl.store(out_ptr + at, x / tl.sum(x))
+
+
+@triton.jit
+def first_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    if tl.program_id(0) == 0:
+        tl.store(out_ptr + at, tl.load(x_ptr + at) * 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "line", "larger"),
+    [
+        ("scale_kernel", "scale(randn(8, 64))", "scale(randn(65536, 64))"),
+        (
+            "scale_kernel",
+            "scale_kernel[(64,)](randn(64, 64), out(64, 64), 4096, BLOCK=64)",
+            "scale_kernel[(65536,)](randn(65536, 64), out(65536, 64), 65536 * 64, BLOCK=64)",
+        ),
+        (
+            "rows_kernel",
+            "rows_kernel[(64,)](randn(64, 64), out(64, 64), 64, 64, 64, BLOCK=64)",
+            "rows_kernel[(65536,)](randn(65536, 64), out(65536, 64), 64, 65536, 64, BLOCK=64)",
+        ),
+    ],
+)
+def test_a_line_that_ran_is_made_larger_where_the_call_then_writes_more(
+    tried: Tried, kernel: str, line: str, larger: str
+) -> None:
+    text, own = (ROWS, "rows.py") if kernel == "rows_kernel" else (TEXT, "scale.py")
+    asked: dict[str, Any] = {"text": text, "path": f"/nowhere/{own}", "kernels": (kernel,)}
+    answer = tried(line, **asked, larger_budget=20.0)
+    assert answer == TriedLines((TriedLine(larger, "", (kernel,), (), line),))
+    assert tried(line, **asked) == TriedLines((TriedLine(line, "", (kernel,)),)), "nobody asked for it"
+
+
+def test_more_programs_that_do_nothing_make_no_line_larger(tried: Tried) -> None:
+    line = "first_kernel[(64,)](randn(64, 64), out(64, 64), BLOCK=64)"
+    answer = tried(line, text=ROWS, path="/nowhere/rows.py", kernels=("first_kernel",), larger_budget=20.0)
+    assert answer == TriedLines((TriedLine(line, "", ("first_kernel",)),))

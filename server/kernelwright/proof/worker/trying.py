@@ -23,6 +23,7 @@ from kernelwright.proof.worker.languages import language_of
 from kernelwright.proof.worker.raised import scratch_folder
 from kernelwright.proof.worker.rejected import Rejected
 from kernelwright.proof.worker.subject import case_call
+from kernelwright.source.workload.larger import at_full_size, grown, ways
 from kernelwright.source.workload.lines import entry_of
 from kernelwright.source.workload.signature import signature_of
 from kernelwright.source.workload.suggest import calls_with_constructor, tensors_of, with_gradients
@@ -34,6 +35,8 @@ _OTHER_SEED = 1  # which the gate asks for as well
 _SLOW = 0.2  # seconds of the processor for one call; the gate makes some hundred
 _TOO_SLOW = "one call of it takes {:.1f} s of the processor here"
 _UNSTEADY = "called again with other memory, or tuned otherwise, it does not come to the same"
+_GROWS = 0.75  # of what is written by a larger call, what it has to write
+_SLOWER = 1.5  # than the line that ran, what a larger one may be: sizes are reduced for both
 _ANOTHER = "lines that call {} launch more kernels, or come first"
 _OVER = (FailureKind.TIMED_OUT, FailureKind.CRASHED)
 
@@ -48,7 +51,7 @@ def try_lines(job: TryLines, report: Callable[[str], None]) -> TriedLines:
         for name, lines in own.items():
             found += _tried(lines, (name,), trier, report, last)
         for one in sorted(last, key=lambda one: (not one.repeats, one.seconds)):
-            found.append(_last_choice(one, found, job.kernels))
+            found.append(trier.enlarged(_last_choice(one, found, job.kernels)))
         return TriedLines(tuple(found))
 
 
@@ -123,7 +126,7 @@ def _tried(
         if kernels and not new:
             found.append(TriedLine(line, f"it launches no {' or '.join(sorted(lacking))}"))
         else:
-            found.append(TriedLine(line, "", tuple(sorted(new)), launched.lines))
+            found.append(trier.enlarged(TriedLine(line, "", tuple(sorted(new)), launched.lines)))
             lacking -= new
             if not ran:  # another way through the launcher hangs on numbers and flags rather than on tensors
                 pending.sort(key=lambda other, made=tensors_of(line): tensors_of(other) != made)  # type: ignore[misc]
@@ -155,7 +158,9 @@ class _Trier:
         self._scratch = tempfile.mkdtemp(prefix="kernelwright-host-")
         self._host: Host | None = None
         self.left = job.budget  # seconds, for all calls that are still to be made
+        self._for_larger = job.larger_budget  # likewise, for making lines larger
         self.timed_out = False  # the last call that was made
+        self._ran: dict[str, tuple[str, messages.Launched]] = {}  # of each line that did, how it was called
         self._language.prepare(job.path, (job.text,))
 
     def close(self) -> None:
@@ -180,9 +185,39 @@ class _Trier:
                 continue
             tuned = self._tuned_otherwise(text, launched.configurations)
             if not isinstance(tuned, str):
-                return replace(launched, seconds=again.seconds)
+                launched = replace(launched, seconds=again.seconds, written=again.written)
+                self._ran[line] = text, launched
+                return launched
             reason = f"with another configuration, {tuned}"
         return reason or f"there was no time left for it in {self._job.most_seconds:g} s"
+
+    def enlarged(self, tried: TriedLine) -> TriedLine:
+        """The line at a size that keeps a GPU busy; as it is where it did not run, or no such size is found in time."""
+        if tried.reason or tried.line not in self._ran:
+            return tried
+        kept, self.left = self.left, self._for_larger
+        larger = self._larger(tried.line, *self._ran[tried.line])
+        self._for_larger, self.left = self.left, kept
+        return replace(tried, line=larger, smaller=tried.line) if larger else tried
+
+    def _larger(self, line: str, ran: str, launched: messages.Launched) -> str | None:
+        """A larger call has to write as much more. On the CPU one of twice the size that ran says so."""
+        for way in ways(self._job.text, line) if launched.written else ():
+            wholes = [*at_full_size(line, way)]
+            text, factor = (ran, 2) if self._device == "cpu" else (line, wholes[0][1] if wholes else 1)
+            if not wholes or (tried := grown(text, way, factor)) is None:
+                continue
+            seen = self._asked(messages.Try(tried, seed=_OTHER_SEED, repeated=False))
+            if seen is None:
+                break
+            if isinstance(seen, str) or seen.written < _GROWS * factor * launched.written:
+                continue
+            for whole, _ in wholes:
+                final = self.call(whole)
+                as_before = not isinstance(final, str) and final.repeats and final.kernels == launched.kernels
+                if as_before and final.seconds < max(_SLOW, _SLOWER * launched.seconds):
+                    return whole
+        return None
 
     def _tuned_otherwise(self, text: str, configurations: int) -> messages.Launched | str | None:
         """What a launch of a tuned kernel comes to in a process of its own: a decorator may keep what was chosen first."""

@@ -33,14 +33,14 @@ def lines_for_launch(
     """
     written = _written(parameters, launches)
     tuned = _tuned(text, parameters, decorators)
-    given = [p for p, default in parameters.all() if p.arg not in tuned and (default is None or _is_constant(p))]
-    pointers = frozenset(p.arg for p in given if not _is_constant(p))
+    given = [p for p, default in parameters.all() if p.arg not in tuned and (default is None or is_constant(p))]
+    pointers = frozenset(p.arg for p in given if not is_constant(p))
     uses = uses_of_pointers(parameters.tree, pointers, functools.partial(device_function, text))
     if not any("store" in use for use in uses.values()):
         return Refusal(f"{name} writes to no memory that it is given: it is a part of other kernels, and not launched.")
     strides, rank = _strides([p.arg for p in given if _STRIDE.search(p.arg)])
     side = _SIDES.get(rank, 64)
-    flags = [p.arg for p in given if _is_constant(p) and _is_flag(p, parameters.tree)]
+    flags = [p.arg for p in given if is_constant(p) and _is_flag(p, parameters.tree)]
     usual, other = ("square", "flat") if strides else ("flat", "square")  # elements in a row, as of a pointwise kernel
     deviations = [(1, "programs", "1"), (2, "sizes", other), *((2, flag, "True") for flag in flags)]
     if written:
@@ -63,15 +63,15 @@ def lines_for_launch(
             return "0"
         if key in _OPTIONS:
             return _OPTIONS[key]
-        if _POINTER.search(key) and not _is_constant(parameter):
+        if _POINTER.search(key) and not is_constant(parameter):
             return "None"  # no use of it is seen
         if values := scalar(parameter, _options(text, key)):
             return values[0]
-        flat = choice.get("sizes", usual) == "flat" and not _is_constant(parameter)
+        flat = choice.get("sizes", usual) == "flat" and not is_constant(parameter)
         return str(side * side if flat else side)
 
     first = next(
-        (place for place, p in enumerate(parameters.positional) if p not in given or _is_constant(p)), len(given)
+        (place for place, p in enumerate(parameters.positional) if p not in given or is_constant(p)), len(given)
     )
     by_name = {p.arg for p in given} - {p.arg for p in parameters.positional[:first]}
     named = [(p, f"{p.arg}=" if p.arg in by_name else "") for p in given]
@@ -100,13 +100,14 @@ def _tuned(text: str, parameters: Parameters, decorators: str) -> set[str]:
     if "autotune" in decorators:
         written = (match[1] or match[2] or "" for match in _CONFIG.finditer(text))
         keys |= {one or other for config in written for one, other in _KEY.findall(config)}
-        keys = keys or {p.arg for p, _ in parameters.all() if _is_constant(p) and "block" in p.arg.lower()}
+        keys = keys or {p.arg for p, _ in parameters.all() if is_constant(p) and "block" in p.arg.lower()}
     if "heuristics" in decorators:
         keys |= set(_HEURISTIC.findall(decorators))
     return keys
 
 
-def _is_constant(parameter: ast.arg) -> bool:
+def is_constant(parameter: ast.arg) -> bool:
+    """Whether a parameter of a Triton kernel is annotated as a constant that it is compiled with."""
     return parameter.annotation is not None and "constexpr" in ast.unparse(parameter.annotation)
 
 

@@ -176,15 +176,16 @@ Where nothing calls a kernel, `kernelwright infer FILE` guesses lines from what 
 docstring included: ranks, equal sizes, dtypes, what the kernel uses as an index, what it writes. Where a constructor reads
 its sizes from a configuration, a class of the file or of its imports makes one, else `SimpleNamespace`. It calls them, on the
 GPU or in Triton's interpreter, and keeps those that run on two draws of their data and launch the kernel, where it
-can those that come to the same when called again, take little time and compile for a GPU. Where no such line comes to
-a kernel, its own launch is tried. A kernel that only other files launch, or a backward pass, gets a line from those:
-they are found by their imports, their modules and functions are called as workload lines there say, or with guesses,
-and what they launch the kernel with is written down. For a kernel of CUDA C++, the launches in its file and in others of
-the workspace say its template arguments, its grid and its blocks; one with a line of its own is judged by that, also
-where its launcher has lines. The lens above such a kernel, and `kernelwright list`, say where it is launched. That a line
-runs does not make it typical: look at its sizes before you time anything. With `--kernel NAME` only that kernel's is guessed.
-In the editor the quick fix "Write a workload line for … that runs" does the same; another one takes lines over from
-benchmarks in the file.
+can those that come to the same when called again, take little time and compile for a GPU. One whose tensors have less
+than 16 MiB gets more rows, where the call then writes as much more: `65536 * 64` is a number that grew with the 65536
+rows. Where no such line comes to a kernel, its own launch is tried. A kernel that only other files launch, or a
+backward pass, gets a line from those: they are found by their imports, their modules and functions are called as
+workload lines there say, or with guesses, and what they launch the kernel with is written down. For a kernel of CUDA
+C++, the launches in its file and in others of the workspace say its template arguments, its grid and its blocks; one
+with a line of its own is judged by that, also where its launcher has lines. The lens above such a kernel, and
+`kernelwright list`, say where it is launched. That a line runs does not make it typical: look at its sizes before you
+time anything. With `--kernel NAME` only that kernel's is guessed. In the editor the quick fix "Write a workload line
+for … that runs" does the same; another one takes lines over from benchmarks in the file.
 
 A Triton kernel needs no line of its own where one other file launches it and has a line for the function that does. A step
 is then taken on both files, and can be asked for in either: in `layers.py` by `kernelwright optimize layers.py --kernel

@@ -27,7 +27,7 @@ from kernelwright.proof.worker.inputs import (
 )
 from kernelwright.proof.worker.interpreter import rounds
 from kernelwright.proof.worker.languages import language_of
-from kernelwright.proof.worker.observe import attributes_of, buffers_put_back, changed
+from kernelwright.proof.worker.observe import Observation, attributes_of, buffers_put_back, changed
 from kernelwright.proof.worker.observe import observe as observed_call
 from kernelwright.proof.worker.poison import PoisonedAllocation, poison_freed_blocks
 from kernelwright.proof.worker.profiling.counting import counted_launches
@@ -169,7 +169,7 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
     module, seed = room.module, request.seed
     assert module is not None
     constructed: dict[str, Any] = {"device": room.device, "seed": 0}
-    repeats, began = True, time.process_time()
+    repeats, written, began = True, 0, time.process_time()
     if request.configuration is not None:
         rounds.take_next(request.configuration)
     home = str(module.__file__) if request.written == room.path else request.written
@@ -182,7 +182,7 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
             elif request.repeated:
                 repeats = _repeats(target, inputs, seed)
             else:
-                observed_call(target, inputs, seed=seed)
+                written = _written(inputs, observed_call(target, inputs, seed=seed))
             settle(room)
     except (NoGradient, BackwardFailed) as lacking:
         return messages.Refused(Check("gradient", "", False, str(lacking)))
@@ -191,7 +191,20 @@ def try_line(room: Room, request: messages.Try) -> messages.Reply:
             raise JobFailed(failed.failure_of(error)) from error
         raise
     names = tuple(sorted({name for name, origin in seen.runs}))
-    return messages.Launched(names, repeats, tuple(lines), time.process_time() - began, rounds.most)
+    return messages.Launched(names, repeats, tuple(lines), time.process_time() - began, rounds.most, written)
+
+
+def _written(inputs: Inputs, seen: Observation) -> int:
+    """The bytes of what a call returned, and those that it changed in its arguments."""
+    given = inputs.tensors()
+    changed = ((given[at], after) for at, after in seen.changed_inputs.items())
+    return sum(one.numel() * one.element_size() for one in seen.results()) + sum(
+        int((_bytes(one) != _bytes(other)).sum()) for one, other in changed if one.shape == other.shape
+    )
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().flatten().contiguous().view(torch.uint8)
 
 
 def _repeats(target: Callable[..., Any], inputs: Inputs, seed: int) -> bool:

@@ -320,7 +320,8 @@ class Launched:
     """The names of the Triton kernels that a call has launched. `repeats`: called again, it came to the same.
 
     `lines`: launches of those that were asked for. `seconds`: of the processor, for all calls that were made.
-    `configurations`: the most that a kernel of this process was tuned among, in the interpreter.
+    `configurations`: the most that a kernel of this process was tuned among, in the interpreter. `written`: the bytes of what
+    a call that was not repeated returned, and of arguments that it changed.
     """
 
     kernels: tuple[str, ...]
@@ -328,6 +329,7 @@ class Launched:
     lines: tuple[str, ...] = ()
     seconds: float = 0.0
     configurations: int = 0
+    written: int = 0
 
 
 Reply = (
