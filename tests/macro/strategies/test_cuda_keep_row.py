@@ -4,8 +4,11 @@ import pytest
 import torch
 
 from kernelwright.macro.strategies.cuda_keep_row import STRATEGY
+from kernelwright.macro.strategies.cuda_load_ahead import STRATEGY as LOAD_AHEAD
+from kernelwright.macro.strategies.cuda_unroll import STRATEGY as UNROLL
 from kernelwright.proof.worker.languages.cuda import LANGUAGE
-from macro.cuda_files import refusal, rewritten
+from kernelwright.values import Refusal
+from macro.cuda_files import observe, refusal, rewritten
 
 KERNEL = """\
 #include <cmath>
@@ -153,6 +156,30 @@ def test_what_may_have_changed_is_refused(body: str, reason: str) -> None:
 def test_the_loops_for_other_rows_stay() -> None:
     for after in rewritten(STRATEGY, kernel()):
         assert "for rows of other lengths" in refusal(STRATEGY, after)
+        assert "no loop that counts and loads" in refusal(LOAD_AHEAD, after)
+        unrolled = rewritten(UNROLL, after)[0]
+        assert unrolled.partition("} else {")[2] == after.partition("} else {")[2]
+
+
+@pytest.mark.parametrize(
+    ("condition", "reached"),
+    [
+        ("n == 320", "xz"),
+        ("n > 320", "yz"),
+        ("n <= 64 * 5", "xz"),
+        ("n != 320", "yz"),
+        ("n == 320 && lane < 9", "xyz"),  # not read
+        ("row == 0", "xyz"),  # hangs on the thread
+        ("(n += 1) == 321", "xyz"),  # no size of the workload any more
+    ],
+)
+def test_conditions_on_sizes_keep_code_out_of_the_performance_case(condition: str, reached: str) -> None:
+    branches = f"if ({condition}) {{ {HEAD} y[j] = x[j]; }} else {{ {HEAD} y[j] = y[j]; }}"
+    text = kernel(f"{branches}\n        {HEAD} y[j] = z[j];", n=320)
+    sight = observe(text).cuda
+    assert not isinstance(sight, Refusal)
+    loops = [one.node for one in sight.names.loops if sight.is_reached(one.node)]
+    assert "".join(sight.content(one).split("= ")[-1][0] for one in loops) == reached
 
 
 def test_long_rows_and_rows_of_different_lengths_are_refused() -> None:

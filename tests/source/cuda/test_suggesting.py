@@ -1,6 +1,7 @@
 """Workload lines that are made from the text of a CUDA kernel."""
 
 import dataclasses
+import re
 
 import pytest
 
@@ -343,6 +344,23 @@ def test_small_lines_end_with_equal_sizes_and_with_long_rows() -> None:
         "inout(randn(32768)), rows=32, groups=32, columns=32)",
         "inout(randn(16384)), rows=4, groups=4, columns=512)",
     ]
+
+
+PADDED = """\
+__global__ void scale(const float* x, float* y, int B, int T, int V, int P) {
+  for (int j = threadIdx.x; j < V; j += blockDim.x) y[blockIdx.x * P + j] = 2 * x[blockIdx.x * P + j];
+}
+void solve(const float* x, float* y, int B, int T, int V, int P) { scale<<<B * T, 128>>>(x, y, B, T, V, P); }
+"""
+
+
+def test_rows_do_not_reach_into_the_next_one() -> None:
+    found = lines_from_signature(read(PADDED), find_kernels(PADDED)[0])
+    assert not isinstance(found, Refusal)
+    sizes = [tuple(int(re.search(rf"\b{name}=(\d+)", line)[1]) for name in "VP") for line in found[:3]]  # type: ignore[index]
+    assert "out(B*T*P - P + V)" in found[0]
+    assert sizes[0][0] == sizes[0][1] >= 64  # the line for timing
+    assert all(width < pitch for width, pitch in sizes[1:])
 
 
 def test_a_small_line_has_whole_numbers_that_rise() -> None:

@@ -33,7 +33,8 @@ class Turns:
 
 
 def rewrite(sight: CudaSight) -> Rewritten | Refusal:
-    every = [one for one in of_type(sight.kernel.body, "for_statement") if _is_innermost(one)]
+    inner = [one for one in of_type(sight.kernel.body, "for_statement") if _is_innermost(one)]
+    every = [one for one in inner if sight.is_reached(one)]
     if not every:
         return Refusal("The kernel has no loop that counts.", sight.kernel.name_node.start_point.row)
     silent = [one for one in every if not _says(sight, one)]

@@ -108,7 +108,7 @@ def _kept_row(sight: CudaSight, loops: tuple[Loop, ...]) -> KeptRow | Refusal:
     kind, bound, step = head
     if not is_fixed(sight.names, bound):
         return Refusal("The threads may have rows of different lengths.", line)
-    if _is_rest(sight, loops[0].node, bound):
+    if not sight.is_reached(loops[0].node):
         return Refusal("The loops are for rows of other lengths than the workload's.", line)
     why = next(filter(None, (_tied(sight, one) for one in loops)), None) or _hidden(sight, loops[0])
     if why is not None:
@@ -122,7 +122,7 @@ def _kept_row(sight: CudaSight, loops: tuple[Loop, ...]) -> KeptRow | Refusal:
             why = why or one
     if not found:
         return why or Refusal("The loops read nothing that a loop before them has read.", line)
-    length, stride = _number(sight, bound), _stride(sight, loops[0])
+    length, stride = sight.number(bound), _stride(sight, loops[0])
     if length is None or stride is None or length <= 0:
         return Refusal("The workload does not say how many elements a row has for how many threads.", line)
     used = tuple(loop for loop in loops if any(loop == place for one in found for place, _ in one.places))
@@ -130,18 +130,6 @@ def _kept_row(sight: CudaSight, loops: tuple[Loop, ...]) -> KeptRow | Refusal:
     if row.turns * sum(max(4, BYTES[one.parameter.base]) // 4 for one in found) > _MOST:
         return Refusal(f"A thread has {row.turns} elements of a row, too many for its registers.", line)
     return row
-
-
-def _is_rest(sight: CudaSight, node: Node, bound: Node) -> bool:
-    """Whether a node stands in the `else` of a question for the length of the row."""
-    while node.parent is not None:
-        outer = node.parent
-        condition = field(outer, "condition", "value") if outer.type == "if_statement" else None
-        asked = sight.names.behind(condition) if condition is not None else frozenset[str]()
-        if node == field(outer, "alternative") and sight.names.behind(bound) & asked:
-            return True
-        node = outer
-    return False
 
 
 def _tied(sight: CudaSight, loop: Loop) -> Refusal | None:
@@ -272,12 +260,6 @@ def _statement(node: Node) -> Node:
     while node.parent is not None and node.type != "expression_statement":
         node = node.parent
     return node
-
-
-def _number(sight: CudaSight, node: Node) -> int | None:
-    index = sight.names.polynomial(node)
-    values = {name: value for name in index.names if isinstance(value := sight.value(name), int)}
-    return index.at(values).number
 
 
 def _stride(sight: CudaSight, loop: Loop) -> int | None:

@@ -67,7 +67,12 @@ def _ahead(sight: CudaSight, loop: Loop) -> Ahead | Refusal | None:
     body, line = loop.body, loop.node.start_point.row
     inside = [one for one in sight.accesses if is_inside(one.node, body)]
     loads = [one for one in inside if one.space == "global" and one.kind == "load"]
-    if not loads or any(one != loop.node for one in of_type(loop.node, *_LOOPS)) or _is_short(sight, loop):
+    if (
+        not loads
+        or not sight.is_reached(loop.node)
+        or any(one != loop.node for one in of_type(loop.node, *_LOOPS))
+        or _is_short(sight, loop)
+    ):
         return None
     if loop.node.parent is None or loop.node.parent.type != "compound_statement":
         return Refusal("There is no place for statements in front of the loop.", line)

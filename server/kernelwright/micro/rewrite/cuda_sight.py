@@ -2,7 +2,8 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -14,9 +15,13 @@ from kernelwright.source.cuda.definitions import read_apart
 from kernelwright.source.cuda.expressions import Names
 from kernelwright.source.cuda.extents import dimensions
 from kernelwright.source.cuda.syntax import Fault, syntax_problem
-from kernelwright.source.cuda.text import of_type, walk
+from kernelwright.source.cuda.text import field, of_type, walk
 from kernelwright.source.workload.evaluate import WorkloadError, evaluate
 from kernelwright.values import Call, Device, Kernel, Refusal, TensorSpec, Workload
+
+_COMPARED: Mapping[str, Callable[[int, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +146,29 @@ class CudaSight:
         if argument is None:
             return None
         return self.given.get(self.content(argument), self.names_at_launch.number(argument))
+
+    def number(self, node: Node) -> int | None:
+        """What an expression of the kernel is in the performance case, where its parameters and constants tell."""
+        found = self.names.polynomial(node)
+        fixed = found.names - self.names.assigned.keys()
+        values = {name: value for name in fixed if type(value := self.value(name)) is int}
+        return found.at(values).number
+
+    def is_reached(self, node: Node) -> bool:
+        """Whether code may run in the performance case: not where a condition on sizes keeps it out."""
+        while (outer := node.parent) is not None:
+            condition = field(outer, "condition", "value") if outer.type == "if_statement" else None
+            holds = self._holds(condition) if condition is not None else None
+            if holds is not None and node == field(outer, "alternative" if holds else "consequence"):
+                return False
+            node = outer
+        return True
+
+    def _holds(self, condition: Node) -> bool | None:
+        sign, sides = field(condition, "operator"), (field(condition, "left"), field(condition, "right"))
+        compared = _COMPARED.get(self.content(sign)) if condition.type == "binary_expression" and sign else None
+        left, right = (self.number(one) if one is not None else None for one in sides)
+        return None if compared is None or left is None or right is None else compared(left, right)
 
     def tensor(self, parameter: str) -> TensorSpec | None:
         found = self.value(parameter)

@@ -17,6 +17,7 @@ from kernelwright.source.cuda.flattened import flattened, with_structures
 from kernelwright.source.cuda.flow import Flow
 from kernelwright.source.cuda.geometry import BLOCK, NO_SIZE, as_written, passed_on, threads_of, told, usual
 from kernelwright.source.cuda.numbers import Numbers
+from kernelwright.source.cuda.pitches import with_rows_apart
 from kernelwright.source.cuda.stretches import begins
 from kernelwright.source.cuda.text import field, is_inside, of_type
 from kernelwright.source.cuda.types import ARRAY, DTYPES, ENUM, UNSIGNED, VECTOR, WHOLE, dtype_of, is_known
@@ -120,7 +121,11 @@ def _lines(file: File, entry: Function, template: str, launches: Sequence[Launch
     if isinstance(plan, Refusal):
         return plan
     known = _numbers_in_calls(file, plan.entry)
-    values = [dict(zip(plan.sizes, sizes, strict=False)) for sizes in _choices(len(plan.sizes))]
+    touched = [one for several in plan.elements.values() for one in several]
+    values = [
+        with_rows_apart(touched, dict(zip(plan.sizes, sizes, strict=False)), equal=not number)
+        for number, sizes in enumerate(_choices(len(plan.sizes)))
+    ]
     if plan.sizes and all(name in known for name in plan.sizes):
         values.insert(0, {name: known[name] for name in plan.sizes})
     sized = plan.sizes or (str(NO_SIZE),)
