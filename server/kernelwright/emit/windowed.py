@@ -72,7 +72,7 @@ def print_windowed(nest: Nest, names: tuple[str, str], words: str, tile: Product
 def _as_it_is(nest: Nest, name: str, words: str, one: "_Convolution") -> tuple[str, list[str]]:
     """The kernel for items that fp16 does not hold, and the launcher's lines that launch it.
 
-    Its tiles are small: of usual data it has nothing to do, and one whose registers spill takes milliseconds for that.
+    Its tiles are small: with larger ones the registers of three products spill, and usual data leave it nothing to do.
     """
     tile = Product(64, 64, 32, 8, 4, 3, "tf32x3" if one.corrected else "tf32")
     tiled = Tiled(launching.with_local_sizes(nest))
