@@ -104,7 +104,18 @@ time.sleep(says.get("sleeps", 0))
 status = subprocess.call(target) if says.get("runs", True) else 1
 marked = says.get("marker", "").encode() in Path(target[-2]).read_bytes()
 log = Path(options["--log-file"])
-log.write_text(says["report"] if marked else says["otherwise"])
+for other in {{"memcheck", "racecheck", "initcheck"}} - {{options["--tool"]}} if "planted" in says else ():
+    for folder in (log.parent, *(log.parents[1] / f"{{text}}-{{other}}" for text in ("candidate", "baseline"))):
+        for name in ("request", "answer", "prints", "log"):
+            try:
+                folder.mkdir(exist_ok=True)
+                folder.joinpath(f"{{other}}.{{name}}").symlink_to(says["planted"])
+            except OSError:
+                pass
+if says.get("pipe"):
+    os.mkfifo(log)
+else:
+    log.write_text(says["report"] if marked else says["otherwise"])
 log.with_name("environment").write_text(json.dumps(dict(os.environ)))
 sys.exit(status)
 """
@@ -169,6 +180,25 @@ def test_a_race_refuses_a_candidate(installed: Callable[..., None], monkeypatch:
     assert [check.name for check in verdict.failed_checks] == ["racecheck"]
     assert verdict.reason.startswith("racecheck (scale<<<(n + 255) / 256, 256>>>(n=4096, ")
     assert verdict.reason.endswith("): race between a write in scale at line 4 and a read in scale at line 5")
+
+
+def test_what_a_text_leaves_for_the_next_tool_is_not_written_through(
+    installed: Callable[..., None], tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    installed(memcheck={"planted": str(mine)}, racecheck={"planted": str(mine)})
+    verdict = looked(RIGHT)
+    assert mine.read_text() == "mine"
+    assert [check.name for check in verdict.checks if check.name in NAMES] == list(NAMES)
+
+
+def test_a_log_that_is_a_pipe_is_not_waited_for(
+    installed: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only("memcheck", monkeypatch)
+    installed(memcheck={"pipe": True})
+    assert "it does not say what it found" in why(looked(RIGHT))["memcheck"]
 
 
 def test_a_fault_ends_a_trial(installed: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +292,7 @@ def test_the_process_is_confined_and_gives_each_tensor_memory_of_its_own(
     environment = json.loads(kept.read_text(encoding="utf-8"))
     assert environment["PYTORCH_NO_CUDA_MEMORY_CACHING"] == "1"
     assert "SOME_API_TOKEN" not in environment
-    assert environment["TMPDIR"].endswith("/candidate/tmp")
+    assert environment["TMPDIR"].endswith("/candidate-memcheck/tmp")
 
 
 @pytest.mark.parametrize(

@@ -64,13 +64,17 @@ def _look(bench: Bench, program: str, tool: Tool, calls: tuple[Call, ...], folde
     trial, evidence = bench.trial, bench.evidence
     asked = lambda path, text: Asked(path, text, trial.language, bench.device, trial.workload, calls)
     how = {"seconds": _SECONDS}
-    found = under_sanitizer.run(program, tool, asked(trial.path, trial.candidate), folder / "candidate", **how)
+    found = under_sanitizer.run(
+        program, tool, asked(trial.path, trial.candidate), folder / f"candidate-{tool.name}", **how
+    )
     if found.why:
         evidence.unmade.append(Unchecked(tool.name, f"compute-sanitizer could not be used: {found.why}"))
     elif not found.fault:
         evidence.checks.append(Check(tool.name, found.case, True, tool.passed))
     else:
-        own = under_sanitizer.run(program, tool, asked(trial.home, trial.baseline), folder / "baseline", **how)
+        own = under_sanitizer.run(
+            program, tool, asked(trial.home, trial.baseline), folder / f"baseline-{tool.name}", **how
+        )
         if not own.fault or own.begun > found.begun:
             raise Rejected(tool.name, found.case, found.fault)
         evidence.caveats.append(f"with faults that {tool.name} finds in the baseline, too")

@@ -78,8 +78,11 @@ class Outcome:
 
 
 def run(program: str, tool: Tool, asked: Asked, folder: Path, *, seconds: float) -> Outcome:
-    """The calls under the tool of `program`, within so many seconds. `folder` is the text's own, and may be used again."""
-    folder.mkdir(exist_ok=True)
+    """The calls under the tool of `program`, within so many seconds, in a new `folder`.
+
+    The text may write in it: what it leaves there, such as a link to a file of the user's, is never written to again.
+    """
+    folder.mkdir()
     request, answer, log, prints = (folder / f"{tool.name}.{name}" for name in ("request", "answer", "log", "prints"))
     torch.save(asked, request)
     target = [sys.executable, "-s", str(_BOOTSTRAP), "0", "call", str(request), str(answer)]
@@ -199,8 +202,9 @@ def _whole(said: Mapping[str, Any]) -> int:
 def _text(file: Path, *, end: bool = False) -> str:
     """What a file begins with, or its end."""
     try:
-        with file.open("rb") as opened:
-            opened.seek(max(file.stat().st_size - _MOST, 0) if end else 0)
+        # The text may have put a link or a pipe in its place.
+        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+            opened.seek(max(os.fstat(opened.fileno()).st_size - _MOST, 0) if end else 0)
             return opened.read(_MOST).decode("utf-8", "replace")
     except OSError:
         return ""
