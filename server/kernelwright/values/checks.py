@@ -103,7 +103,12 @@ CHECKS = (
         "without a GPU only: no two programs, or threads of CUDA, touch an element, one writing, with nothing that orders them",
         missing="looked for without a GPU only",
     ),
-    CheckKind(_MEMORY, "memcheck", _SANITIZED, cost="three small calls in a process of their own for each"),
+    CheckKind(
+        _MEMORY,
+        "memcheck",
+        _SANITIZED,
+        cost="three small calls in a process of their own for each; a text could forge what the tool writes",
+    ),
     CheckKind(_MEMORY, "racecheck", _SANITIZED),
     CheckKind(_MEMORY, "initcheck", _SANITIZED),
     CheckKind(_MEMORY, "inputs-unchanged", _LEAST_STATE),
